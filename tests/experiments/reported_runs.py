@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from theory.experiments.tasks.task import VARIANTS
 
 from theory.evidence import Kind, Table, stream
-from theory.experiments.tasks.task import VARIANTS
 
 SEEDS = {"moons": 128, "digits": 24, "segmentation": 24, "translation": 16}
 LEVEL = {"self": (0.3, 0.85), "l2": (0.2, 0.88), "metric": (0.2, 0.9)}  # loss and accuracy; others are as self

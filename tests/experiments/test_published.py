@@ -92,8 +92,8 @@ def test_runs_of_a_seed_share_data_and_start():
         assert np.array_equal(run.before[:shared], runs["self"].before[:shared])
         assert run.before.size == run.network.size
         assert not np.array_equal(run.before, run.after)
-    other = train_moons("self", 7, epochs=1, root=1)
-    assert not np.isin(other.before[:20], runs["self"].before).any()
+    for other in (train_moons("self", 7, epochs=1, root=1), train_moons("self", 8, epochs=1)):
+        assert not np.isin(other.before[:20], runs["self"].before).any()
 
 
 def test_it_learns_the_moons():

@@ -10,34 +10,6 @@ STRETCH = TRAINED + "::test_weakest_stretch_of_one_unit_is_that_of_its_worst_poi
 # name, what catches it, path under theory/, old text, new text
 WIDTHS = [
     (
-        "rates-by-training-loss",
-        "tests/experiments/training/test_tuning.py::test_the_loss_on_validation_data_decides_and_no_other",
-        "experiments/training/tuning.py",
-        '.index("test_loss")',
-        '.index("train_loss")',
-    ),
-    (
-        "reported-level-not-shared",
-        "tests/experiments/studies/test_reported.py::test_comparisons_share_the_level_of_a_claim",
-        "experiments/analysis/comparison.py",
-        "run_mean(gains(found), among=among)",
-        "run_mean(gains(found))",
-    ),
-    (
-        "starts-without-seed",
-        "tests/experiments/tasks/test_moons.py::test_start_and_order_are_drawn_from_seed_and_root",
-        "experiments/tasks/moons.py",
-        "start=stream(start, setting.seed, root=self.root)",
-        "start=stream(start, 0, root=self.root)",
-    ),
-    (
-        "starts-without-root",
-        "tests/experiments/tasks/test_moons.py::test_start_and_order_are_drawn_from_seed_and_root",
-        "experiments/tasks/moons.py",
-        "start=stream(start, setting.seed, root=self.root)",
-        "start=stream(start, setting.seed)",
-    ),
-    (
         "quadrature-exact",
         HALF + "::test_few_tokens_leave_what_the_width_says",
         "metric/half_bandwidth.py",

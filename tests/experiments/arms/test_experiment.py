@@ -8,10 +8,23 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch comes with the extra learn")
 
 from theory.experiments.__main__ import main  # noqa: E402
-from theory.experiments.arms import ARMS, Lessons, Trained, budget, experiment, find_arm, margin, train  # noqa: E402
+from theory.experiments.arms import (  # noqa: E402
+    ARMS,
+    Lessons,
+    Networks,
+    Trained,
+    budget,
+    experiment,
+    find_arm,
+    margin,
+    train,
+    training,
+)
 from theory.experiments.arms.lessons import SEARCH  # noqa: E402
 from theory.experiments.arms.plan import PLAIN, conditions  # noqa: E402
 from theory.experiments.arms.training import COLUMNS, TIMES  # noqa: E402
+from theory.experiments.published import DECAY, measure_network, train_network  # noqa: E402
+from theory.metric import InformationPropagation, make_similarity  # noqa: E402
 
 
 def test_the_rate_is_chosen_by_validation_and_not_by_training_loss(monkeypatch, tmp_path):
@@ -28,30 +41,41 @@ def test_the_rate_is_chosen_by_validation_and_not_by_training_loss(monkeypatch, 
     assert found.means == {rate: np.log(rate / 1e-4) ** 2 for rate in found.means}
 
 
-def test_search_and_final_runs_share_no_seed_and_no_data():
-    final, search = Lessons("moons", (0,)).sets(), Lessons("moons", (SEARCH,), validation=True).sets()
-    same = Lessons("moons", (0,), validation=True).sets()
-    assert not np.intersect1d(final["train"][0], search["train"][0]).size
-    assert np.array_equal(final["train"][0], same["train"][0])
-    assert not np.intersect1d(final["test"][0], same["test"][0]).size
+def test_runs_of_the_search_have_seeds_and_test_data_of_their_own(monkeypatch, tmp_path):
+    seen = []
+
+    def fake(arm, lessons, **_):
+        seen.append(lessons)
+        return Trained((0,), np.zeros((1, 1, len(COLUMNS))), 1)
+
+    monkeypatch.setattr(experiment, "train", fake)
+    setting = experiment.Setting("moons", "paper", 5, tmp_path)
+    for search in (False, True):
+        for condition in conditions(find_arm("block-dot")):
+            experiment.piece(find_arm("block-dot"), setting, condition, 1e-3, search=search)
+    own = budget("moons")
+    for final, search, condition in zip(seen[:3], seen[3:], conditions(find_arm("block-dot")), strict=True):
+        assert (final.seeds, final.validation) == (tuple(range(own.pairs)), False)
+        assert (search.seeds, search.validation) == (tuple(range(SEARCH, SEARCH + own.search_runs)), True)
+        assert {(each.labels, each.start, each.root) for each in (final, search)} == {(*condition, 5)}
 
 
-def test_permuted_labels_are_the_same_labels_elsewhere():
-    plain, permuted = (Lessons("moons", (3,), labels=labels).sets() for labels in ("true", "permuted"))
-    assert np.array_equal(plain["train"][0], permuted["train"][0])
-    assert not np.array_equal(plain["train"][1], permuted["train"][1])
-    assert np.array_equal(np.sort(plain["train"][1].ravel()), np.sort(permuted["train"][1].ravel()))
-    assert np.array_equal(plain["test"][1], permuted["test"][1])
-
-
-def test_orders_differ_between_seeds_and_epochs_and_not_between_arms():
-    lessons = Lessons("moons", (0, 1))
-    orders = lessons.orders()
-    first, second = lessons.deal(orders, 4, 100), lessons.deal(orders, 4, 100)
-    assert not np.array_equal(first[0], first[1])
-    assert not np.array_equal(first[0], second[0])
-    assert np.array_equal(first, Lessons("moons", (0, 1)).deal(Lessons("moons", (0, 1)).orders(), 4, 100))
-    assert np.array_equal(np.sort(first.reshape(2, -1), axis=1), np.tile(np.arange(400), (2, 1)))
+def test_training_is_that_of_the_published_network_in_numpy():
+    """The same start, data and order: 40 steps of PyTorch in single precision, and of NumPy."""
+    arm, lessons = find_arm("published-metric"), Lessons("moons", (4,))
+    found = train(arm, lessons, rate=1e-2, epochs=10, decay=DECAY)
+    start = Networks(arm, lessons.sizes, lessons.starts(), lessons.inner(arm), dtype=torch.float64).parameters()
+    sets = {part: (x[0], y[0]) for part, (x, y) in lessons.sets().items()}
+    network = InformationPropagation(make_similarity("metric", 10, 10, matching="parameters"), 2, 2)
+    theta = np.concatenate([p[0].detach().numpy().ravel() for p in start])
+    (order,) = lessons.orders()
+    theta = train_network(network, theta, sets["train"], rate=1e-2, epochs=10, order=order, regroup=True)
+    claimed = {part: measure_network(network, theta, sets[part]) for part in sets}
+    last = dict(zip(COLUMNS, found.measured[0, -1], strict=True))
+    assert last["train_loss"] == pytest.approx(claimed["train"][0], rel=1e-3, abs=0.0)
+    assert last["test_loss"] == pytest.approx(claimed["test"][0], rel=1e-3, abs=0.0)
+    assert last["score"] == pytest.approx(claimed["test"][1], rel=0.0, abs=5e-3)
+    assert last["noisy"] == pytest.approx(claimed["noisy"][1], rel=0.0, abs=5e-3)
 
 
 def test_runs_trained_together_are_those_trained_alone():
@@ -68,6 +92,17 @@ def test_a_diverged_run_is_marked_from_there_on():
     assert np.isinf(found.measured[0, -1, :2]).all()
     assert np.isnan(found.measured[0, -1, 2:]).all()
     assert np.isfinite(found.measured[0, 0]).all()
+
+
+def test_what_was_lost_once_stays_lost():
+    """A loss that was not finite in the middle of training leaves no finite number behind it."""
+    measured = np.zeros((2, 4, len(COLUMNS)))
+    measured[0, 1, COLUMNS.index("train_loss")] = np.inf
+    marked = training._marked(measured)
+    assert np.isinf(marked[0, 1:, :2]).all()
+    assert np.isnan(marked[0, 1:, 2:]).all()
+    assert (marked[0, 0] == 0.0).all()
+    assert (marked[1] == 0.0).all()
 
 
 def test_what_was_killed_goes_on_to_the_same_bytes(tmp_path):

@@ -97,8 +97,9 @@ def piece(arm: Arm, setting: Setting, condition: Condition, rate: float, *, sear
         with np.load(path) as file:
             return Trained(tuple(file["epochs"].tolist()), file["measured"], int(file["parameters"]))
     first, count = (SEARCH, own.search_runs) if search else (0, own.pairs)
-    given = (setting.task, tuple(range(first, first + count)), search, *condition, setting.root)
-    lessons = Lessons(*given) if setting.data is None else FolderLessons(*given, setting.data.path)
+    seeds = tuple(range(first, first + count))
+    asked = (setting.task, seeds, search, condition.labels, condition.start, setting.root)
+    lessons = Lessons(*asked) if setting.data is None else FolderLessons(*asked, setting.data.path)
     begun = time.perf_counter()
     made = train(arm, lessons, rate=rate, epochs=own.epochs, decay=own.decay)
     stored = io.BytesIO()
