@@ -40,6 +40,8 @@ UNITS = {
     "diverged": "1",
     "train_loss": "nat",
     "late_loss": "nat",
+    "early_loss": "nat",
+    "early_score": "1",
     "test_loss": "nat",
     "score": "1",
     "noisy": "1",
@@ -163,7 +165,8 @@ def run_experiment(
 def finals(results: Mapping[str, Mapping[Any, Any]]) -> Table:
     """Return a row per run: its arm, what it was given, and what it measured at the end.
 
-    ``late_loss`` is the training loss when a tenth of the training was left.
+    ``late_loss`` is the training loss when a tenth of the training was left, ``early_loss`` and ``early_score`` are the
+    training loss and the score when a tenth was over.
     """
     rows = []
     for name, made in results.items():
@@ -178,7 +181,9 @@ def _finals(arm: Arm, condition: Condition, rate: float, made: Trained) -> list[
     rows = []
     for seed, (measured, diverged) in enumerate(zip(made.measured, made.diverged, strict=True)):
         last = dict(zip(COLUMNS, measured[-1].tolist(), strict=True))
-        rows.append({**told, "seed": seed, "diverged": int(diverged), "late_loss": float(measured[-2, 0]), **last})
+        early = {"early_loss": float(measured[1, 0]), "early_score": float(measured[1, COLUMNS.index("score")])}
+        told |= {"seed": seed, "diverged": int(diverged), "late_loss": float(measured[-2, 0])}
+        rows.append(told | early | last)
     return rows
 
 
