@@ -77,12 +77,18 @@ def compared(task, name, finds, *, quantity="score", claimed=None):
     wrong = 0.01 if quantity.endswith("score") else 1000.0
     twins = [
         constant("all", "the gain is of ninety-nine points, or of a loss a thousandth", margin=large),
-        bug("unit", "the first arm's numbers are in percent, or its losses added up over a thousand tokens", factor=wrong),
+        bug(
+            "unit",
+            "the first arm's numbers are in percent, or its losses added up over a thousand tokens",
+            factor=wrong,
+        ),
     ]
     if what.ours in TWINS[PERMUTED]:
         twins.append(hypothesis("permuted", "the first arm learned the labels of other tokens", labels="permuted"))
     if what.ours in TWINS[AGAIN]:
-        twins.append(bug("again", "it is the first arm from another start, against itself", start="again", theirs=what.ours))
+        twins.append(
+            bug("again", "it is the first arm from another start, against itself", start="again", theirs=what.ours)
+        )
 
     @verifies(stated, *twins)
     def check(run, *, labels="true", start="paired", theirs=what.theirs, margin=what.margin, factor=1.0):
@@ -109,7 +115,9 @@ def compared(task, name, finds, *, quantity="score", claimed=None):
         source_status=("derived",),
     ),
     constant("half", "the recorded runs score half as much", factor=0.5),
-    hypothesis("permuted", "the recorded runs of metric-attention learned the labels of other tokens", labels="permuted"),
+    hypothesis(
+        "permuted", "the recorded runs of metric-attention learned the labels of other tokens", labels="permuted"
+    ),
 )
 def test_moons_runs_can_be_made_again(run, *, factor=1.0, labels="true"):
     fresh = run.study(studies.moons_afresh)

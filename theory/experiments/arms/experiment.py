@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from theory.evidence import Kind, Table, sweep
 from theory.evidence.files import write_whole
@@ -180,11 +181,17 @@ def _finals(arm: Arm, condition: Condition, rate: float, made: Trained) -> list[
     told |= {"parameters": made.parameters, "epochs": made.epochs[-1]}
     rows = []
     for seed, (measured, diverged) in enumerate(zip(made.measured, made.diverged, strict=True)):
+        measured = _finite_or_lost(measured)
         last = dict(zip(COLUMNS, measured[-1].tolist(), strict=True))
         early = {"early_loss": float(measured[1, 0]), "early_score": float(measured[1, COLUMNS.index("score")])}
         told |= {"seed": seed, "diverged": int(diverged), "late_loss": float(measured[-2, 0])}
         rows.append(told | early | last)
     return rows
+
+
+def _finite_or_lost(measured: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what tables hold: there is no number that is none, so a score that was lost is below all others."""
+    return np.where(np.isnan(measured), -np.inf, measured)
 
 
 def searches(found: Mapping[str, Found]) -> Table:
@@ -206,7 +213,7 @@ def curves(results: Mapping[str, Mapping[Any, Any]]) -> Table:
     for name, made in results.items():
         arm = find_arm(name)
         for condition in conditions(arm):
-            means = made[condition].measured.mean(axis=0)
+            means = _finite_or_lost(made[condition].measured.mean(axis=0))
             for place in range(TIMES + 1):
                 key = (arm.architecture, arm.similarity, *condition, made[condition].epochs[place])
                 rows.append((*key, *means[place].tolist()))

@@ -111,7 +111,8 @@ def pair_gains(
         own, compared.ours, compared.theirs, condition=condition, other=other, column=column
     )
     ours, theirs = factor * ours, np.roll(theirs, shift)
-    return np.log(theirs / ours) if compared.quantity.endswith("loss") else ours - theirs
+    with np.errstate(invalid="ignore"):  # of two runs that diverged
+        return np.log(theirs / ours) if compared.quantity.endswith("loss") else ours - theirs
 
 
 def summarise_gains(runs: Table) -> Table:
