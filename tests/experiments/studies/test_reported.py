@@ -1,4 +1,4 @@
-"""The claims about arms, judged on made-up runs: every verdict can come out, every twin is refuted, no run is dropped."""
+"""The claims about arms, judged on made-up runs: every verdict comes out, twins are refuted, no run is dropped."""
 
 import math
 
@@ -61,7 +61,7 @@ def test_a_run_that_diverged_is_not_dropped(lay):
 
 
 def test_the_tables_decide_what_is_claimed():
-    """Every comparison is a claim with the verdict that its interval has, or undecided, with the pairs that it needs."""
+    """Every comparison is a claim with the verdict that its interval has, or it is undecided."""
     gains = studies.summarise_gains(studies.arm_runs(scale="quick", root=1))
     claimed = {}
     for value in FOUND.values():

@@ -59,7 +59,8 @@ def pair_scores(
 ) -> tuple[Array, Array]:  # fmt: skip
     """Return a column of the runs of two arms in pairs of equal seed.
 
-    ``other`` is the condition of the second arm where it is not that of the first. A run that diverged has ``-inf``, of losses ``inf``.
+    ``other`` is the condition of the second arm where it is not that of the first. A run that diverged has the score
+    ``-inf`` and losses ``inf``.
 
     Raises
     ------

@@ -180,8 +180,7 @@ def _finals(arm: Arm, condition: Condition, rate: float, made: Trained) -> list[
     told = {"architecture": arm.architecture, "similarity": arm.similarity, **condition._asdict(), "rate": rate}
     told |= {"parameters": made.parameters, "epochs": made.epochs[-1]}
     rows = []
-    for seed, (measured, diverged) in enumerate(zip(made.measured, made.diverged, strict=True)):
-        measured = _finite_or_lost(measured)
+    for seed, (measured, diverged) in enumerate(zip(_finite_or_lost(made.measured), made.diverged, strict=True)):
         last = dict(zip(COLUMNS, measured[-1].tolist(), strict=True))
         early = {"early_loss": float(measured[1, 0]), "early_score": float(measured[1, COLUMNS.index("score")])}
         told |= {"seed": seed, "diverged": int(diverged), "late_loss": float(measured[-2, 0])}
