@@ -226,7 +226,7 @@ _GROUPS = {
         evidence.enclosure.ball evidence.enclosure.sup_over evidence.interval.Interval
         evidence.interval.Interval.exactly evidence.interval.Interval.within evidence.quadrature.integral_over
         evidence.roundoff.average_error evidence.roundoff.covariance_error evidence.roundoff.softmax_error
-        evidence.witness.first_best experiments.Setting experiments.training.Adam
+        evidence.witness.first_best experiments.train_moons
         lipschitz.certificate.enclose_stretch lipschitz.certified_stretch lipschitz.constants.atoms_constant
         lipschitz.constants.leader lipschitz.constants.leader_gap lipschitz.constants.opposed_ratio
         lipschitz.constants.published_constant lipschitz.depth.mirrored_tokens lipschitz.local_norm

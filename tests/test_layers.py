@@ -72,8 +72,6 @@ CLOCKS = {  # where a clock decides when a state is written, how long it took an
     "evidence/files.py": {"time"},
     "particles/dynamics/checkpoints.py": {"time"},
     "experiments/arms/experiment.py": {"time"},
-    "experiments/training/worker_pool.py": {"time"},
-    "experiments/training/runner.py": {"time"},
 }
 LOADERS = ("import_module", "__import__", "extra")
 DRAWERS = {"utils", "util", "tools", "helpers", "misc", "common"}

@@ -477,7 +477,7 @@ BUGS = [
     bug("largest-stretch", "trained.embedding", "metric/plane/embedding.py", ("(a + c) / 2.0 - np.hypot", "(a + c) / 2.0 + np.hypot")),
     bug("flow-backwards", "trained.semigroup", "metric/plane/semigroup.py", ("@ sparse.diags_array(1.0 / root)) * time", "@ sparse.diags_array(1.0 / root)) * -time")),
     bug("after-before", "trained.stretch", "experiments/studies/trained.py",
-        ("return chart_of_first_layer(network, before), chart_of_first_layer(network, learner.theta)", "return chart_of_first_layer(network, learner.theta), chart_of_first_layer(network, before)")),
+        ("return chart_of_first_layer(made.network, made.before), chart_of_first_layer(made.network, made.after)", "return chart_of_first_layer(made.network, made.after), chart_of_first_layer(made.network, made.before)")),
     bug("scaled-twice", "trained.segmented-bodies", "experiments/analysis/example.py", ("- self.centre) / self.scales", "- self.centre) * self.scales")),
     bug("least-likely", "trained.segmented-bodies", "experiments/analysis/example.py", (".argmax(axis=-1)", ".argmin(axis=-1)")),
     bug("unnormalised", "trained.segmented-bodies", "experiments/data/faces.py", ("(points - centre) / np.sqrt(areas.sum())", "(points - centre)")),

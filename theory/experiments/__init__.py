@@ -1,4 +1,4 @@
-"""What was reported of metric-attention, made again: training on the tasks of the paper, the runs, and their analysis.
+"""What was reported of metric-attention, made again with arms that separate causes: training, runs, and their analysis.
 
 ``python -m theory.experiments`` makes the runs; :mod:`theory.experiments.analysis` reads what came out.
 """
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
-    from theory.experiments.tasks import Setting as Setting, Task as Task, Variant as Variant, make_task as make_task
-    from theory.experiments.training import run_experiment as run_experiment
+    from theory.experiments.arms import run_experiment as run_experiment
+    from theory.experiments.published import train_moons as train_moons
 
 open_lazily(__name__)

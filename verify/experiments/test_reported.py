@@ -8,7 +8,7 @@ decide is claimed neither way: it is a row of the table of gains, with the numbe
 
 import numpy as np
 
-from theory.evidence import Claim, Verdict, at_least, bug, constant, equals, hypothesis, run_mean, verifies
+from theory.evidence import Claim, at_least, bug, constant, equals, hypothesis, run_mean, verifies
 from theory.experiments import studies
 from theory.experiments.arms.plan import PLAIN, TWINS, Condition
 

@@ -7,8 +7,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch comes with the extra learn")
 
+from theory.experiments.__main__ import main  # noqa: E402
 from theory.experiments.arms import ARMS, Lessons, Trained, budget, experiment, find_arm, margin, train  # noqa: E402
-from theory.experiments.arms.__main__ import main  # noqa: E402
 from theory.experiments.arms.lessons import SEARCH  # noqa: E402
 from theory.experiments.arms.plan import PLAIN, conditions  # noqa: E402
 from theory.experiments.arms.training import COLUMNS, TIMES  # noqa: E402
@@ -105,3 +105,14 @@ def test_the_command_line(tmp_path, capsys):
     assert "arms-moons.csv" in capsys.readouterr().out
     assert main(["moons", "--out", str(tmp_path), "--arms", "linear-dot"]) == 2
     assert "arm: expected one of linear" in capsys.readouterr().err
+    assert main(["moons", "--out", str(tmp_path), "--data", str(tmp_path)]) == 2
+    assert "data: expected none for moons" in capsys.readouterr().err
+
+
+def test_a_missing_package_names_what_installs_it_from_a_clone(tmp_path, capsys, monkeypatch):
+    def missing(*_, **__):
+        raise ModuleNotFoundError("torch: expected it to be installed, got none")
+
+    monkeypatch.setattr(experiment, "run_experiment", missing)
+    assert main(["moons", "--out", str(tmp_path)]) == 1
+    assert 'in a clone of the repository: pip install -e ".[learn]"' in capsys.readouterr().err

@@ -9,15 +9,15 @@ from theory.evidence import stream
 from theory.experiments import studies
 from theory.experiments.analysis import example
 from theory.experiments.data.bodies import LABELS, draw_body
-from theory.experiments.data.faces import NAMES
-from theory.experiments.tasks.segmentation import Segmentation
+from theory.experiments.data.faces import NAMES, describe_faces
+from theory.experiments.published import measure_network
 
 ROOT = 20070
 
 
 def test_an_example_comes_back_as_it_was_stored(tmp_path, monkeypatch):
-    monkeypatch.setattr(Segmentation, "epochs", lambda *_: 1)
-    made = example.train_example("quick")
+    monkeypatch.setattr(example, "BODIES", 2)
+    made = example.train_example(epochs=1)
     example.store_example(made, tmp_path / "a.npz")
     found = example.load_example(tmp_path / "a.npz")
     assert np.array_equal(found.centre, made.centre)
@@ -29,17 +29,16 @@ def test_an_example_comes_back_as_it_was_stored(tmp_path, monkeypatch):
 def test_the_stored_networks_are_those_of_seed_0():
     """Inputs are standardised as in training, and the networks know the training bodies."""
     stored = example.load_example()
-    task = Segmentation()
-    train, _ = task.bodies(0, "paper")
-    (x, y) = task.sets(0, "paper")["train"]
+    train = example.draw_example_bodies()
+    described = [describe_faces(body.vertices, body.faces) for body in train]
+    assert np.allclose(stored.centre, np.concatenate(described).mean(axis=0), rtol=1e-9, atol=1e-12)
+    assert np.allclose(stored.scales, np.concatenate(described).std(axis=0), rtol=1e-9, atol=1e-12)
     assert stored.centre.shape == stored.scales.shape == (len(NAMES),)
     right = {name: np.mean([stored.labels(name, body) == body.labels for body in train]) for name in example.ATTENTIONS}
     assert right["metric"] > 0.98
     assert right["self"] > 0.5
-    network = example.propagation_network(
-        example._setting("metric"), len(NAMES), len(LABELS), dim=example.DIM, width=example.WIDTH
-    )
-    assert network.objective(stored.parameters["metric"], x, y)[0] < 0.1
+    sets = (np.stack(described) - stored.centre) / stored.scales, np.stack([body.labels for body in train])
+    assert measure_network(example.example_network("metric"), stored.parameters["metric"], sets)[0] < 0.1
 
 
 def test_a_missing_or_damaged_example_is_named(tmp_path):
@@ -57,7 +56,7 @@ def test_the_study_has_a_row_per_face_of_fresh_bodies():
     table, other = (studies.segmented_bodies(scale="quick", root=root) for root in (ROOT, 1))
     assert len(table) == 3 * 408
     assert set(table["part"].tolist()) == set(range(len(LABELS)))
-    trained = {body.vertices.tobytes() for part in Segmentation().bodies(0, "paper") for body in part}
+    trained = {body.vertices.tobytes() for body in example.draw_example_bodies()}
     drawn = [draw_body(stream("studies.segmented_bodies", number, root=ROOT)) for number in range(3)]
     assert not trained & {body.vertices.tobytes() for body in drawn}
     assert [body.labels.tolist() for body in drawn] == [table.where(body=k)["part"].tolist() for k in range(3)]

@@ -10,7 +10,6 @@ import pytest
 from theory.attention import DotProduct, attend, rounding
 from theory.evidence import stream
 from theory.evidence.roundoff import average_error, gamma, softmax_error
-from theory.experiments.training.adam import Adam
 from theory.maxent import entmax as numpy_entmax
 from theory.metric import MetricScore, attention_weights, make_similarity, vjp
 
@@ -234,24 +233,6 @@ def test_the_products_of_numpy_are_those_of_autograd_and_of_differences(kind):
         by = [(value(k * step, a, b) - value(-k * step, a, b)) / (2 * k * step) for k in (1, 2)]
         fourth = (4.0 * by[0] - by[1]) / 3.0  # errors of order four
         assert fourth == pytest.approx(np.sum(slope * a) + own @ b, rel=1e-7, abs=1e-8)
-
-
-# --- the optimiser ---
-
-
-def test_adam_is_that_of_pytorch():
-    """Fed the same gradients, some of them zero, it makes the same steps up to a few roundings each."""
-    draw = rng(12)
-    theta = draw.normal(size=30)
-    p = torch.nn.Parameter(torch.from_numpy(theta.copy()))
-    theirs = torch.optim.Adam([p], lr=3e-2, weight_decay=1e-2)
-    ours = Adam(30, 3e-2, 1e-2)
-    for _ in range(20):
-        gradient = draw.normal(size=30) * (draw.random(30) < 0.8)
-        p.grad = torch.from_numpy(gradient.copy())
-        theirs.step()
-        theta = ours.step(theta, gradient)
-    assert np.allclose(p.detach().numpy(), theta, rtol=1e-13, atol=1e-14)
 
 
 # --- starts, sizes, refusals ---

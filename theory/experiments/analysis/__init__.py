@@ -12,29 +12,12 @@ if TYPE_CHECKING:
         read_manifest as read_manifest,
         runs_of as runs_of,
     )
-    from theory.experiments.analysis.comparison import (
-        Circumstances as Circumstances,
-        Pairs as Pairs,
-        list_circumstances as list_circumstances,
-        loss_gains as loss_gains,
-        mean_gain as mean_gain,
-        pair_runs as pair_runs,
-        score_gains as score_gains,
-        spread_gains as spread_gains,
-    )
     from theory.experiments.analysis.example import Example as Example
     from theory.experiments.analysis.paired import (
         adjust_holm as adjust_holm,
         count_pairs as count_pairs,
         enclose_mean as enclose_mean,
         flip_signs as flip_signs,
-    )
-    from theory.experiments.analysis.results import (
-        curves as curves,
-        manifest as manifest,
-        runs as runs,
-        tables as tables,
-        tuning as tuning,
     )
 
 open_lazily(__name__)

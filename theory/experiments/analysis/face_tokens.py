@@ -15,12 +15,9 @@ from numpy.typing import NDArray
 
 import theory
 from theory.evidence import stream
-from theory.experiments.analysis.example import load_example
-from theory.experiments.data.bodies import LABELS, draw_body
-from theory.experiments.data.faces import NAMES, describe_faces
-from theory.experiments.tasks.propagation import propagation_network
-from theory.experiments.tasks.segmentation import DIM, WIDTH
-from theory.experiments.tasks.task import Setting
+from theory.experiments.analysis.example import example_network, load_example
+from theory.experiments.data.bodies import draw_body
+from theory.experiments.data.faces import describe_faces
 from theory.metric import sizes_of
 from theory.metric.similarity import MetricSimilarity
 
@@ -32,8 +29,7 @@ def face_tokens() -> dict[str, NDArray[np.float16]]:
     """Return the tokens, one face in a row: ``described``, shape (n, 10), and ``learned``, shape (n, 64)."""
     example = load_example()
     theta = example.parameters["metric"]
-    setting = Setting("segmentation", "metric", 0, 1.0)
-    network = propagation_network(setting, len(NAMES), len(LABELS), dim=DIM, width=WIDTH)
+    network = example_network("metric")
     similarity = network.similarity
     if not isinstance(similarity, MetricSimilarity):
         raise TypeError(f"similarity: expected MetricSimilarity, got {type(similarity).__name__}")

@@ -1,6 +1,6 @@
 """Arms that separate causes: which part of a gain is the network, which the distance, which the transformer block.
 
-``python -m theory.experiments.arms moons --out DIR`` makes the runs of a task.
+``python -m theory.experiments moons --out DIR`` makes the runs of a task.
 """
 
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         budget as budget,
         comparisons as comparisons,
         margin as margin,
+        tasks as tasks,
     )
     from theory.experiments.arms.search import Found as Found, choose_rate as choose_rate
     from theory.experiments.arms.training import Trained as Trained, train as train

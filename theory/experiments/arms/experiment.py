@@ -27,11 +27,12 @@ from theory.evidence import Kind, Table, sweep
 from theory.evidence.files import write_whole
 from theory.evidence.provenance import commit, processor
 from theory.experiments.arms.arm import ARMS, Arm, find_arm
+from theory.experiments.arms.folders import Folder, FolderLessons, open_folder
 from theory.experiments.arms.lessons import SEARCH, Lessons
 from theory.experiments.arms.plan import PLAIN, Condition, budget, conditions
 from theory.experiments.arms.search import Found, choose_rate
+from theory.experiments.arms.sources import STREAMS, fingerprint_sources
 from theory.experiments.arms.training import COLUMNS, TIMES, Trained, train
-from theory.experiments.training.sources import fingerprint_sources
 
 _HOME = Path(__file__).parents[3]
 _PACKAGES = ("numpy", "torch", "scikit-learn")
@@ -51,21 +52,24 @@ UNITS = {
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What all pieces of an experiment share: the task, the scale, the root, and the folder of the pieces."""
+    """What all pieces of an experiment share: task, scale, root, the folder of the pieces, and one of data if any."""
 
     task: str
     scale: str
     root: int
     pieces: Path
+    data: Folder | None = None
 
     def identity(self) -> dict[str, Any]:
         """Return what the numbers depend on besides the arm, the rate and the condition."""
+        read = () if self.data is None else (FolderLessons.__module__,)
         return {
             "task": self.task,
             "scale": self.scale,
             "root": self.root,
             "budget": budget(self.task, self.scale)._asdict(),
-            "sources": fingerprint_sources(train, ("theory.evidence.streams",)),
+            "sources": fingerprint_sources(train, (STREAMS, *read)),
+            **({} if self.data is None else {"data": self.data.sha256}),
             "python": platform.python_version(),
             "machine": f"{platform.system()} {platform.machine()}",
             "processor": processor(),
@@ -96,9 +100,8 @@ def piece(arm: Arm, setting: Setting, condition: Condition, rate: float, *, sear
         with np.load(path) as file:
             return Trained(tuple(file["epochs"].tolist()), file["measured"], int(file["parameters"]))
     first, count = (SEARCH, own.search_runs) if search else (0, own.pairs)
-    lessons = Lessons(
-        setting.task, tuple(range(first, first + count)), search, condition.labels, condition.start, setting.root
-    )
+    given = (setting.task, tuple(range(first, first + count)), search, *condition, setting.root)
+    lessons = Lessons(*given) if setting.data is None else FolderLessons(*given, setting.data.path)
     begun = time.perf_counter()
     made = train(arm, lessons, rate=rate, epochs=own.epochs, decay=own.decay)
     stored = io.BytesIO()
@@ -110,7 +113,13 @@ def piece(arm: Arm, setting: Setting, condition: Condition, rate: float, *, sear
 
 
 def run_experiment(
-    task: str, *, scale: str = "paper", root: int, out: Path, arms: Iterable[str] | None = None
+    task: str,
+    *,
+    scale: str = "paper",
+    root: int,
+    out: Path,
+    arms: Iterable[str] | None = None,
+    data: Path | None = None,
 ) -> dict[str, Any]:
     """Run the experiment on a task, and write its tables and its manifest.
 
@@ -126,6 +135,8 @@ def run_experiment(
         ``arms-TASK-manifest.json``; the pieces are below it.
     arms : iterable of str, optional
         Names of arms; all unless given.
+    data : path, optional
+        Folder with published data; what is drawn or comes with a package unless given.
 
     Returns
     -------
@@ -135,13 +146,13 @@ def run_experiment(
     Raises
     ------
     ValueError
-        If there is no such task, scale or arm.
+        If there is no such task, scale or arm, or something is wrong with the data; the message names the file.
     RuntimeError
         If the best rate of an arm lies at an end of the last grid.
     """
     budget(task, scale)
     names = [arm.name for arm in ARMS] if arms is None else [find_arm(name).name for name in arms]
-    setting = Setting(task, scale, root, out / "pieces")
+    setting = Setting(task, scale, root, out / "pieces", None if data is None else open_folder(task, data))
     setting.pieces.mkdir(parents=True, exist_ok=True)
     begun = time.perf_counter()
     made = sweep(run_arm, [{"name": name, "setting": setting} for name in names])

@@ -45,6 +45,11 @@ def read_plan() -> dict[str, dict[str, Any]]:
     return tomllib.loads(FILE.read_text(encoding="utf-8"))
 
 
+def tasks() -> tuple[str, ...]:
+    """Return the tasks that have a budget."""
+    return tuple(name for name, part in read_plan().items() if "pairs" in part)
+
+
 def budget(task: str, scale: str = "paper") -> Budget:
     """Return the budget of a task.
 
@@ -60,7 +65,7 @@ def budget(task: str, scale: str = "paper") -> Budget:
         If there is no such task or scale.
     """
     plan = read_plan()
-    own = plan[as_choice(task, "task", tuple(set(plan) - {"margins", "search", "comparisons"}))]
+    own = plan[as_choice(task, "task", tasks())]
     found = Budget(**{**own, **plan["search"], "rates": tuple(own["rates"])})
     if as_choice(scale, "scale", ("quick", "paper")) == "paper":
         return found

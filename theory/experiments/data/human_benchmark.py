@@ -11,8 +11,9 @@ A folder holds the training meshes of four collections and the test meshes of on
 ================================================  ======================================
 
 (``12_fix_orientation.off`` has number 12.) Meshes of a collection with one label file share their faces. Meshes are
-triangles in OFF, OBJ or PLY; labels are the numbers 1 to 8, one a line, in the order of the faces, and are returned
-from 0. Nothing is decimated, welded, turned or repaired.
+triangles in OFF, OBJ or PLY, which trimesh reads; labels are the numbers 1 to 8, one a line, in the order of the
+faces, and are returned from 0. A byte-order mark is no part of either, and hidden files are none of the collection.
+Nothing is decimated, welded, turned or repaired.
 
 References
 ----------
@@ -22,6 +23,8 @@ H. Maron et al., *Convolutional neural networks on surfaces via seamless toric c
 
 from __future__ import annotations
 
+import codecs
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,7 +81,7 @@ def read(entry: Entry) -> Body:
     ValueError
         If a file is not what it should be, or the two do not belong together; the message names it.
     ModuleNotFoundError
-        If a PLY file is read without trimesh.
+        If trimesh is missing.
     """
     vertices, faces = read_mesh(entry.mesh)
     labels = read_labels(entry.labels)
@@ -90,40 +93,34 @@ def read(entry: Entry) -> Body:
 
 
 def read_mesh(path: Path) -> tuple[Array, Integers]:
-    """Read vertices (V, 3) and triangles (F, 3) of an OFF, OBJ or PLY file."""
-    kind = path.suffix.lower()
-    if kind not in SUFFIXES:
-        raise ValueError(f"{path}: expected a file ending in {', '.join(SUFFIXES)}")
-    if not path.is_file():
-        raise ValueError(f"{path}: expected a mesh, found no such file")
-    if kind == ".ply":
-        vertices, faces = _ply(path)
-    else:
-        lines = [line.split("#")[0].split() for line in path.read_text(encoding="utf-8", errors="replace").splitlines()]
-        try:
-            vertices, faces = (_off if kind == ".off" else _obj)([line for line in lines if line])
-        except (ValueError, IndexError) as error:
-            raise ValueError(
-                f"{path}: expected the vertices and triangles of an {kind[1:].upper()} file: {error}"
-            ) from error
-    if not len(faces) or not np.isfinite(vertices).all() or faces.min() < 0 or faces.max() >= len(vertices):
-        raise ValueError(
-            f"{path}: expected finite vertices and triangles between them, got {len(vertices)} vertices, "
-            f"{len(faces)} triangles"
-        )
+    """Read vertices (V, 3) and triangles (F, 3) of an OFF, OBJ or PLY file, both in the order of the file."""
+    load = extra("trimesh").load_mesh
+    kind = path.suffix.lower().removeprefix(".")
+    content = io.BytesIO(_content(path))
+    try:
+        mesh = load(content, file_type=kind, process=False, maintain_order=True, skip_materials=True)
+        vertices, faces = np.array(mesh.vertices, dtype=np.float64), np.array(mesh.faces, dtype=np.int64)
+    except Exception as error:  # its readers raise whatever they stumble over
+        raise ValueError(f"{path}: expected a whole {kind} file of triangles: {error!r}") from error
+    if not len(faces) or vertices.shape[1:] != (3,) or not np.isfinite(vertices).all():
+        raise ValueError(f"{path}: expected triangles between finite vertices, got {len(faces)} triangles")
     return vertices, faces
 
 
 def read_labels(path: Path) -> Integers:
     """Read the labels of a mesh, from 0."""
     try:
-        values = np.array(path.read_text(encoding="utf-8", errors="replace").split(), dtype=np.float64)
+        values = np.array(_content(path).split(), dtype=np.float64)
     except ValueError as error:
         raise ValueError(f"{path}: expected a number from 1 to {CLASSES} for every face: {error}") from error
     wrong = np.flatnonzero(~np.isin(values, np.arange(1, CLASSES + 1)))
     if wrong.size:
         raise ValueError(f"{path}: expected numbers from 1 to {CLASSES}, got {values[wrong[0]]} at face {wrong[0]}")
     return values.astype(np.int64) - 1
+
+
+def _content(path: Path) -> bytes:
+    return path.read_bytes().removeprefix(codecs.BOM_UTF8)
 
 
 def _train(meshes: Path, segs: Path) -> Iterator[Entry]:
@@ -147,7 +144,8 @@ def _test(meshes: Path, segs: Path) -> Iterator[Entry]:
 
 
 def _meshes(folder: Path) -> list[Path]:
-    found = sorted(path for path in _folder(folder).iterdir() if path.suffix.lower() in SUFFIXES)
+    files = (path for path in _folder(folder).iterdir() if not path.name.startswith("."))
+    found = sorted(path for path in files if path.suffix.lower() in SUFFIXES)
     if not found:
         raise ValueError(f"{folder}: expected meshes ending in {', '.join(SUFFIXES)}, found none")
     return found
@@ -157,48 +155,3 @@ def _folder(path: Path) -> Path:
     if not path.is_dir():
         raise ValueError(f"{path}: expected this folder of the human segmentation data, found none")
     return path
-
-
-def _off(lines: list[list[str]]) -> tuple[Array, Integers]:
-    """Read the words of an OFF file; what follows the corners of a face, a colour, is left out."""
-    if not lines or lines[0][0].upper() != "OFF":
-        raise ValueError(f"the first word is {lines[0][0][:20]!r}" if lines else "it is empty")
-    rest = lines[1:] if len(lines[0]) == 1 else [lines[0][1:], *lines[1:]]
-    vertices, faces = int(rest[0][0]), int(rest[0][1])
-    body = rest[1:]
-    if len(body) < vertices + faces:
-        raise ValueError(f"it announces {vertices} vertices and {faces} faces, and has {len(body)} lines for them")
-    corners = [_triangle(line[1 : 1 + int(line[0])]) for line in body[vertices : vertices + faces]]
-    return np.array([line[:3] for line in body[:vertices]], dtype=np.float64), np.array(corners, dtype=np.int64)
-
-
-def _obj(lines: list[list[str]]) -> tuple[Array, Integers]:
-    """Read the words of an OBJ file; of a corner written v/vt/vn only the vertex counts, from 1, or back from -1."""
-    vertices: list[list[str]] = []
-    corners: list[list[int]] = []
-    for word, *rest in lines:
-        if word == "v":
-            vertices.append(rest[:3])
-        elif word == "f":
-            numbers = [int(corner) for corner in _triangle([corner.split("/")[0] for corner in rest])]
-            if 0 in numbers:
-                raise ValueError("a face has corner 0")
-            corners.append([n - 1 if n > 0 else len(vertices) + n for n in numbers])
-    return np.array(vertices, dtype=np.float64).reshape(-1, 3), np.array(corners, dtype=np.int64).reshape(-1, 3)
-
-
-def _ply(path: Path) -> tuple[Array, Integers]:
-    trimesh = extra("trimesh")
-    try:
-        mesh = trimesh.load_mesh(path, process=False)
-        vertices = np.array(mesh.vertices, dtype=np.float64)
-        faces = np.array(mesh.faces, dtype=np.int64)
-    except Exception as error:  # its reader raises whatever it stumbles over
-        raise ValueError(f"{path}: expected a PLY file with vertices and triangles: {error!r}") from error
-    return vertices, faces
-
-
-def _triangle(corners: list[str]) -> list[str]:
-    if len(corners) != 3:
-        raise ValueError(f"a face has {len(corners)} corners")
-    return corners

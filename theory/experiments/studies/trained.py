@@ -12,12 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theory._validate import as_count
 from theory.evidence import Interval, Kind, Table, sweep
 from theory.evidence.roundoff import U
-from theory.experiments.tasks.moons import DIM, NOISE, WIDTH, Moons
-from theory.experiments.tasks.propagation import propagation_network
-from theory.experiments.tasks.task import Setting
+from theory.experiments.published import NOISE, moon_sets, train_moons
 from theory.metric import MetricScore, softmax_rows
 from theory.metric.plane import (
     Chart,
@@ -98,18 +95,12 @@ def train_charts(seed: int, *, root: int, epochs: int) -> tuple[Chart, Chart]:
     epochs : int
         Budget.
     """
-    task = Moons(root=root)
-    setting = Setting(task.name, "metric", seed, task.published_rate)
-    learner = task.learner(setting)
-    before = learner.theta
-    for _ in range(as_count(epochs, "epochs")):
-        learner.advance()
-    network = propagation_network(setting, 2, 2, dim=DIM, width=WIDTH)
-    return chart_of_first_layer(network, before), chart_of_first_layer(network, learner.theta)
+    made = train_moons("metric", seed, epochs=epochs, root=root)
+    return chart_of_first_layer(made.network, made.before), chart_of_first_layer(made.network, made.after)
 
 
 def _averages(network: int, epochs: int, root: int) -> list[dict[str, Any]]:
-    x, y = (part.reshape(400, -1) for part in Moons(root=root).sets(network)["train"])
+    x, y = (part.reshape(400, -1) for part in moon_sets(network, root=root)[0])
     law, (i, j) = MoonsLaw(NOISE), np.triu_indices(len(x), 1)
     length = np.linalg.norm(x[i] - x[j], axis=1)
     kept = (length > NEAR) & (length < FAR)
@@ -165,7 +156,7 @@ def _embedded(network: int, epochs: int, root: int) -> list[dict[str, Any]]:
 def _layers(network: int, stage: str, scale: str, root: int) -> list[dict[str, Any]]:
     law = MoonsLaw(NOISE)
     chart = train_charts(network, root=root, epochs=EPOCHS[scale])[STAGES.index(stage)]
-    tokens = Moons(root=root).sets(network)["test"][0][0]
+    tokens = moon_sets(network, root=root)[1][0][0]
     points = tokens[:POINTS]
     chosen = [(0, epsilon) for epsilon in (EPSILONS if network == 0 else EPSILONS[:1])]
     if network == 0:
