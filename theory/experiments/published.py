@@ -165,7 +165,7 @@ def train_moons(
     ValueError, TypeError
         If an argument is out of its range.
     """
-    network = published_network(attention, 2, 2, width=WIDTH)
+    network = published_network(attention, 2, 2, width=WIDTH, matching=matching)
     train, test = moon_sets(seed, root=root)
     before = network.initial(stream("metric.moons.start", seed, root=root))
     order = stream("metric.moons.order", seed, root=root)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,10 +46,8 @@ class Example(NamedTuple):
         """Return what one of the ``CLASSIFIERS`` takes the faces of a body for."""
         inputs = (describe_faces(body.vertices, body.faces) - self.centre) / self.scales
         theta = self.parameters[name]
-        if name == "linear":
-            scores = inputs @ theta[:-1] + theta[-1]
-        else:
-            scores = example_network(name).predict(theta, inputs)
+        linear = name == "linear"
+        scores = inputs @ theta[:-1] + theta[-1] if linear else example_network(name).predict(theta, inputs)
         return np.asarray(scores.argmax(axis=-1))
 
 
@@ -85,7 +83,8 @@ def store_example(example: Example, path: Path = PATH) -> None:
     """Write an example; parameters keep the digits of single precision."""
     single = {name: theta.astype(np.float32) for name, theta in example.parameters.items()}
     stored = io.BytesIO()
-    np.savez_compressed(stored, centre=example.centre, scales=example.scales, **single)
+    arrays: dict[str, Any] = {"centre": example.centre, "scales": example.scales, **single}
+    np.savez_compressed(stored, **arrays)
     write_whole(path, stored.getvalue())
 
 

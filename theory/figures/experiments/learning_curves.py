@@ -7,6 +7,8 @@ mean, and no line.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.lines import Line2D
 
@@ -21,7 +23,7 @@ STUDY = studies.arm_curves
 CLAIMS = ("reported.moons-early", "reported.moons-faster-*")
 DATA = tuple(f"experiments/results/arms-{task}-curves.csv" for task in TASKS)
 
-_LOOKS = {"published": (":", 0.9), "residual": ("--", 0.9), "block": ("-", 0.9), "linear": ("-", 1.6)}
+_LOOKS: dict[str, tuple[Any, float]] = {"published": (":", 0.9), "residual": ("--", 0.9), "block": ("-", 0.9), "linear": ("-", 1.6)}
 _MEASURES = {"train_loss": "training loss (nat)", "score": "test score"}
 
 
