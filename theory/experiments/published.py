@@ -155,6 +155,8 @@ def train_moons(
     rate : float
         Learning rate, positive; unless given, that of the paper.
     epochs : int
+    matching : {"width", "parameters"}
+        What all attentions have alike.
     root : int
         Entropy of every random stream.
 

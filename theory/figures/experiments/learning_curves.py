@@ -23,7 +23,9 @@ STUDY = studies.arm_curves
 CLAIMS = ("reported.moons-early", "reported.moons-faster-*")
 DATA = tuple(f"experiments/results/arms-{task}-curves.csv" for task in TASKS)
 
-_LOOKS: dict[str, tuple[Any, float]] = {"published": (":", 0.9), "residual": ("--", 0.9), "block": ("-", 0.9), "linear": ("-", 1.6)}
+_LOOKS: dict[str, tuple[Any, float]] = {
+    "published": (":", 0.9), "residual": ("--", 0.9), "block": ("-", 0.9), "linear": ("-", 1.6),
+}  # fmt: skip
 _MEASURES = {"train_loss": "training loss (nat)", "score": "test score"}
 
 
