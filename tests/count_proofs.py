@@ -1,6 +1,8 @@
-"""How many claims of each room have a written proof: ``python -m tests.count_proofs``.
+"""How many claims of each room have a written proof, and a refereed one: ``python -m tests.count_proofs``.
 
 Claims that are made in loops, those of reported experiments, are measured and not proved; they are not counted.
+``python -m tests.count_proofs --refereed ID ...`` notes that somebody who did not write the proofs of these claims has
+re-derived them, as they stand.
 """
 
 from __future__ import annotations
@@ -8,12 +10,13 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 
-from tests.test_proofs import PROVED, ROOT, claims_of
+from tests.test_proofs import PROVED, REFEREED, ROOT, claims_of, fingerprint, refereed
 
 
 def lines():
     """Yield a line for each room, with the claims that lack a section where some have one, and one for all."""
     proved = {heading for _, heading, _ in (section.values for section in PROVED)}
+    read = set(refereed())
     rooms = defaultdict(list)
     for path in sorted((ROOT / "verify").rglob("test_*.py")):
         rooms[path.parent.name] += [name for name, _ in claims_of(path)]
@@ -21,8 +24,21 @@ def lines():
     for room, names in rooms.items():
         left = [name for name in names if name not in proved]
         named = " ".join(left) if room != "all" and len(left) < len(names) else ""
-        yield f"{room:12} {len(names) - len(left):4} of {len(names):4} claims {named}".rstrip()
+        both = f"{len(names) - len(left):4} of {len(names):4} claims, {len(read & set(names)):4} refereed"
+        yield f"{room:12} {both} {named}".rstrip()
+
+
+def note(ids):
+    """Write down that the proofs of these claims were read."""
+    bodies = {heading: body for _, heading, body in (section.values for section in PROVED)}
+    if strange := sorted(set(ids) - set(bodies)):
+        raise ValueError(f"ids: expected claims with a section, got {', '.join(strange)}")
+    listed = refereed() | {heading: fingerprint(heading, bodies[heading]) for heading in ids}
+    rows = [f"{heading},{listed[heading]}\n" for heading in sorted(listed)]
+    REFEREED.write_text("claim,read\n" + "".join(rows), encoding="utf-8")
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--refereed"]:
+        note(sys.argv[2:])
     sys.stdout.writelines(f"{line}\n" for line in lines())

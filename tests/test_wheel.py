@@ -96,7 +96,9 @@ def test_figures_say_what_is_missing_before_anything_is_computed(installed):
     told = installed("from theory.figures.__main__ import main; sys.exit(main())", "--only", "learning_curves")
     assert (told.returncode, told.stdout) == (2, "")
     assert "learning_curves needs " in told.stderr
-    assert "moons-curves.csv, which is missing here: a checkout of the repository has it" in told.stderr
+    assert "arms-moons-curves.csv, which is missing here: a checkout of the repository has it" in told.stderr
+    read = installed("from theory.experiments.analysis import read_arms; read_arms('moons'); read_arms('moons', '-curves')")
+    assert "arms-moons-curves.csv: expected a table, found none" in read.stderr
 
 
 def test_the_source_distribution_has_the_tests_and_no_picture(tmp_path):

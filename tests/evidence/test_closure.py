@@ -196,8 +196,8 @@ def test_data_beside_a_module_counts(tmp_path):
 def test_reported_claims_count_their_tables():
     files = closure_of(ROOT / "verify" / "experiments" / "test_reported.py", ROOT).files
     assert {
-        "theory/experiments/results/moons.csv",
-        "theory/experiments/analysis/comparison.py",
+        "theory/experiments/results/arms-moons.csv",
+        "theory/experiments/analysis/paired.py",
     } <= set(files)
 
 

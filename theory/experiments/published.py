@@ -54,15 +54,19 @@ class Trained(NamedTuple):
     accuracy: float
 
 
-def published_network(attention: str, inputs: int, classes: int, *, width: int) -> InformationPropagation:
+def published_network(
+    attention: str, inputs: int, classes: int, *, width: int, matching: str = "width"
+) -> InformationPropagation:
     """Return the network with two blocks, and tokens as wide as queries, keys and hidden layer.
+
+    With ``matching="parameters"`` features are as wide as makes their parameters number what those of dot products do.
 
     Raises
     ------
     ValueError
         If the attention is none of ``ATTENTIONS``, or a number is not positive.
     """
-    similarity = make_similarity(as_choice(attention, "attention", ATTENTIONS), width, width)
+    similarity = make_similarity(as_choice(attention, "attention", ATTENTIONS), width, width, matching=matching)
     return InformationPropagation(similarity, inputs, classes)
 
 
@@ -137,7 +141,9 @@ def moon_sets(seed: int, *, root: int = ROOT) -> tuple[Sets, Sets]:
     return train, (np.stack([points for points, _ in tests]), np.stack([classes for _, classes in tests]))
 
 
-def train_moons(attention: str, seed: int, *, rate: float = RATE, epochs: int, root: int = ROOT) -> Trained:
+def train_moons(
+    attention: str, seed: int, *, rate: float = RATE, epochs: int, matching: str = "width", root: int = ROOT
+) -> Trained:
     """Train on the two moons; runs of one seed share data, order, and the start outside attention.
 
     Parameters
@@ -148,6 +154,8 @@ def train_moons(attention: str, seed: int, *, rate: float = RATE, epochs: int, r
     rate : float
         Learning rate, positive; unless given, that of the paper.
     epochs : int
+    matching : {"width", "parameters"}
+        What all attentions have alike.
     root : int
         Entropy of every random stream.
 
@@ -156,7 +164,7 @@ def train_moons(attention: str, seed: int, *, rate: float = RATE, epochs: int, r
     ValueError, TypeError
         If an argument is out of its range, or the parameters do not stay finite.
     """
-    network = published_network(attention, 2, 2, width=WIDTH)
+    network = published_network(attention, 2, 2, width=WIDTH, matching=matching)
     train, test = moon_sets(seed, root=root)
     before = network.initial(stream("metric.moons.start", seed, root=root))
     order = stream("metric.moons.order", seed, root=root)

@@ -94,7 +94,7 @@ def test_layer(run, *, factor=1, power=Fraction(1, 2), part="slope"):
         "beside a wall with vanishing normal derivative a layer does more than half the second derivative, not less",
         r"$\partial_\nu h = 0$ $\Rightarrow$ $\frac{P_\varepsilon h - h}\varepsilon \to \frac12\partial_\nu^2h\,\bigl(1 + s\frac{\phi(s)}{\Phi(s)}\bigr)$ at $x = s\sqrt\varepsilon$",
         remark=r"against the mass $\Phi(s)$ of the keys in sight the excess integrates to $+\phi(0)$: $h = \cos x$, $p \propto e^{0.7\sin x}$",
-        assumptions=("flat wall", "p positive and smooth", "row-normalised"),
+        assumptions=("half-line, or h and p constant along a flat wall", "p positive and smooth", "row-normalised"),
         spec=("DL.B12",),
         cites=LAFON,
         source_status=("derived",),

@@ -78,7 +78,7 @@ def test_equilibrium(run, *, power=2, slope=None, way="sinkhorn", balance=lambda
         "normaliser.another-law",
         "doubly normalised attention to one law is softmax attention to another",
         r"$u K(u p) = 1$ with $m = up$: $uK(up h) = \frac{K(mh)}{Km}$ and $m\,Km = p$; with $2\pi m = 1 + \frac25\cos x + \frac15\cos 2x$ and $p = m\,Km$ both sides are finite sums",
-        assumptions=("circle, heat kernel, even m and h", "the scaling is unique"),
+        assumptions=("circle, heat kernel, even m and h",),
         spec=("DL.C5",),
         cites=("marshall2019", "sinkhorn1967"),
         source_status=("derived",),

@@ -227,7 +227,7 @@ def test_sinkhorn(run, *, rate=0.5, way="sinkhorn"):
     Claim(
         "layers.forward-sum",
         "reversed layers whose sums no row divides run the equation of a porous medium",
-        r"$x \leftarrow x - \sum_jk_\varepsilon(x, x_j)(x_j - x)$: $\partial_tu = \partial(u\,\partial u)$ for $u = 2\pi\rho$ at $k\varepsilon = t$, order 1",
+        r"$x \leftarrow x - \frac1n\sum_jk_\varepsilon(x, x_j)(x_j - x)$: $\partial_tu = \partial(u\,\partial u)$ for $u = 2\pi\rho$ at $k\varepsilon = t$, order 1",
         remark=r"$t = \frac18, \frac12$; kernel of mean one over equidistant tokens, 1/n of the sum. Here u is at most 2.18; waves see a step that is u times as large (layers.forward-waves), and with step three, $3u \le 6.5$, the error grows as the bandwidth is halved",
         assumptions=(ON_CIRCLE, r"$2\pi\rho < e$ everywhere", ANEW, FINER),
         spec=("DL.B11",),

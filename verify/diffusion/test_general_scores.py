@@ -186,7 +186,7 @@ def test_remainder(run, *, power=2, half=False, squared=1):
         "score.rounding",
         "what a dissimilarity is off, over twice the bandwidth, moves an output by no more than the error that is published for it, and by a quarter of that at a witness",
         r"$|\tilde f - f| \le \delta$: outputs differ by no more than the published error of the score $-f/2\varepsilon$",
-        remark=r"two keys of the values $\pm1$, one $\delta$ too near and one too far, return $\tanh\frac\delta{2\varepsilon}$ for 0, a quarter of it but for third order; $\delta = 10^{-3}\varepsilon$",
+        remark=r"two keys of the values $\pm1$, one $\delta$ too near and one too far, return $\tanh\frac\delta{2\varepsilon}$ for 0, a quarter of it but for second order; $\delta = 10^{-3}\varepsilon$",
         assumptions=("finitely many keys", r"$\varepsilon = 10^{-12}, 10^{-3}, 1$"),
         spec=("DL.D1",),
         cites=RUAN,

@@ -151,7 +151,7 @@ def slow_modes(m, b, tilt):
         "layers.slowest",
         "between two wells the slowest rate falls with the square of the ratio of densities",
         r"$\lambda_1 = \frac{16b}\pi e^{-4b}(1 + O(1/b))$ for $p \propto e^{b\cos 2x}$ on the circle, $(p_{\min}/p_{\max})^2 = e^{-4b}$",
-        remark=r"ratios 0.930, 0.955, 0.967 at $b = 2, 3, 4$, and $b\,(\frac{\pi e^{4b}}{16b}\lambda_1 - 1) \to -\frac18$",
+        remark=r"ratios 0.930, 0.955, 0.967 at $b = 2, 3, 4$, and $b\,(\frac{\pi e^{4b}}{16b}\lambda_1 - 1) \to -\frac18$: it lies between $\frac4{\pi^2I_0(2b)^2}$ and $\frac4{\pi^2(I_0(2b)^2 - 1)}$",
         assumptions=("circle",),
         spec=("DL.B10",),
         cites=("ruan2024", "kramers1940"),

@@ -7,7 +7,7 @@ from theory.experiments import studies
 @verifies(
     Claim(
         "trained.segmented-bodies",
-        "of one pair of trained networks, that with metric-attention names on average a tenth more of the faces of a new body right than that with dot-product attention",
+        "of one pair of trained networks without residual connections, that with metric-attention names on average a tenth more of the faces of a new body right than that with dot-product attention",
         r"$\mathbb E[a_{\mathrm{metric}} - a_{\mathrm{self}}] \ge \frac1{10}$ for the share $a$ of the faces of a drawn body that are named right",
         assumptions=(
             "one pair of networks, trained once on 16 generated bodies for 40 epochs at the learning rate 3e-3",

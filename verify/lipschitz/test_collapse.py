@@ -233,7 +233,7 @@ def drawn(rng):
     Claim(
         "lipschitz.rows",
         "two rows of softmax differ by at most tanh(Delta / 4) in total variation, and sweeps of Sinkhorn contract by its square",
-        r"$\max_{i, k}\mathrm{TV}(P_i, P_k) \le \tanh(\Delta/4)$, $d_H(\text{sweep}\,u, \text{sweep}\,u') \le \tanh^2(\Delta/4)\,d_H(u, u')$, $\Delta = \max(s_{ij} - s_{kj} - s_{il} + s_{kl})$; equality at $\begin{pmatrix}s & -s\\-s & s\end{pmatrix}$, for sweeps as $u \to u'$",
+        r"$\max_{i, k}\mathrm{TV}(P_i, P_k) \le \tanh(\Delta/4)$, $d_H(\text{sweep}\,u, \text{sweep}\,u') \le \tanh^2(\Delta/4)\,d_H(u, u')$, $\Delta = \max(s_{ij} - s_{kj} - s_{il} + s_{kl})$; equality at $\begin{pmatrix}s & -s\\-s & s\end{pmatrix}$, for sweeps as $u, u' \to 0$",
         spec=("FR.F01",),
         cites=("dobrushin1956", "birkhoff1957", "franklin1989"),
         source_status=("derived", "recalled", "refereed"),

@@ -107,14 +107,14 @@ def mixed():
     Claim(
         "depth.product",
         "a network moves measures by the product of its layers' constants, each at the radius that enters the layer",
-        r"$W_1(\mu^{(L)}, \nu^{(L)}) \le \prod_l C_l(R_{l-1})\,W_1(\mu^{(0)}, \nu^{(0)})$; $x \mapsto 4x$, then $B = -1$, $R_0 = \frac12$: $4 \cdot 9e^8 \approx 1.07 \cdot 10^5$ is reached",
+        r"$W_1(\mu^{(L)}, \nu^{(L)}) \le \prod_l C_l(R_{l-1})\,W_1(\mu^{(0)}, \nu^{(0)})$; $x \mapsto 4x$, then $B = -1$, $R_0 = \frac12$: $4 \cdot 9e^8 \approx 1.07 \cdot 10^5$ is approached",
         assumptions=(
             "layers: attention, its residual, rectified affine maps, layer norm",
             "tokens in the ball of radius R_0, or samples of a measure there",
         ),
         spec=("MA.A5",),
         cites=("vaswani2017", *ROA),
-        remark=r"by lipschitz.sharp-w1 the $+\alpha$ in the constant of an attention layer may be dropped; the product that is reached is then the bound",
+        remark=r"by lipschitz.sharp-w1 the $+\alpha$ in the constant of an attention layer may be dropped; the product that is approached is then the bound",
         source_status=("derived", "refereed on paper"),
     ),
     bug("input-radius", "all constants are taken at the radius that enters the network", at_input=True),

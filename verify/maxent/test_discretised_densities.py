@@ -74,7 +74,7 @@ def on_the_line(power, alpha):
         "density.maximiser",
         "the deformed exponential of any score, normalised, is the density of largest mean score plus entropy",
         r"$p = \exp_\alpha(f - N)$ with $\int p\,d\mu = 1$ maximises $\int pf\,d\mu + H_\alpha(p)$ for every measure $\mu$ and $\alpha > 0$; a density $q$ misses it by at least $B_{-H_\alpha}(q, p)$, exactly if it lives on the support of $p$",
-        assumptions=("a normaliser exists",),
+        assumptions=("a normaliser exists", "finite mean score and entropy"),
         spec=("RA.F1",),
         cites=SOURCES,
         source_status=("seen", "recalled", "refereed on paper"),

@@ -337,7 +337,7 @@ def perturbed(run):
     Claim(
         "loss.perturbed",
         "when no score moves by more than rho, the law moves by n rho at most up to order 2, and the loss by rho times the distance from the target",
-        r"$|s_i - s'_i| \le \tau\rho$: $\|p - p'\|_1 \le n\rho$ for $\alpha \le 2$, $\le n(\frac12\alpha(\alpha-1)\rho)^{1/(\alpha-1)}$ for $\alpha \ge 2$; $|L(s; y) - L(s'; y)| \le \tau\rho(\|p - y\|_1 + \|p - p'\|_1)$; even $n$: the first is attained at order 2; $n = 2$: the last to first order in $\rho$",
+        r"$|s_i - s'_i| \le \tau\rho$: $\|p - p'\|_1 \le n\rho$ for $\alpha \le 2$, $\le n(\frac12\alpha(\alpha-1)\rho)^{1/(\alpha-1)}$ for $\alpha \ge 2$; $|L(s; y) - L(s'; y)| \le \tau\rho(\|p - y\|_1 + \|p - p'\|_1)$; even $n$, $n\rho \le 1$: the first is attained at order 2; $n = 2$: the last to first order in $\rho$",
         assumptions=(r"$\alpha \ge \frac12$",),
         spec=("RA.E1",),
         cites=BLONDEL,

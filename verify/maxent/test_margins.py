@@ -59,7 +59,7 @@ def tail(lead, alpha, start):
     Claim(
         "loss.margin",
         "above order one the loss vanishes from the margin tau/(alpha - 1) on and not before",
-        r"$L(s; e_k) = 0$ if $s_k \ge \max_{j \ne k}s_j + \frac{\tau}{\alpha-1}$; at $(1 - x)$ of the margin $L \ge \tau\frac{x}{\alpha}(\frac x2)^{b}$, $b = \frac1{\alpha-1}$, for $\alpha \le 2$, and $\frac{\tau x^2}{2\alpha(\alpha-1)}$ for $\alpha \ge 2$",
+        r"$L(s; e_k) = 0$ if $s_k \ge \max_{j \ne k}s_j + \frac{\tau}{\alpha-1}$; at $(1 - x)$ of the margin, $0 < x \le 1$, $L \ge \tau\frac{x}{\alpha}(\frac x2)^{b}$, $b = \frac1{\alpha-1}$, for $\alpha \le 2$, and $\frac{\tau x^2}{2\alpha(\alpha-1)}$ for $\alpha \ge 2$",
         assumptions=(r"$\alpha > 1$", "one-hot target"),
         spec=("RA.E3",),
         cites=(*BLONDEL, "santos2024"),

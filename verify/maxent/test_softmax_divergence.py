@@ -164,7 +164,7 @@ def test_cocoercive(run, *, euclidean=2.0, absolute=1.0, power=1, warmer=1.0):
     Claim(
         "softmax.total-variation",
         "two softmax laws differ in total variation by at most tanh of a quarter of the range of the score difference",
-        r"$\frac12\|p - q\|_1 \le \tanh\frac{\max(x - y) - \min(x - y)}{4\tau}$, with equality for two scores of odds $e^{\pm\varrho/2}$",
+        r"$\frac12\|p - q\|_1 \le \tanh\frac{\max(x - y) - \min(x - y)}{4\tau}$, with equality for two scores of odds $e^{\pm\varrho/2\tau}$, $\varrho$ that range",
         assumptions=("finite scores", "positive temperature"),
         spec=("MA.L2", "RA.B8"),
         cites=("cohen2023",),

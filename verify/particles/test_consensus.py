@@ -195,7 +195,7 @@ def slopes(part, column):
         "in the end the diameter decays like e^-t under SA and e^(-e^beta t) under USA, and 1 - m at twice the rate",
         r"$\frac{d}{dt}\log D \to -\lambda$, $\frac{d}{dt}\log(1 - m) \to -2\lambda$, $\lambda = 1$ (SA), $e^\beta$ (USA), with an error like $D^2$",
         assumptions=(
-            "all tokens in a half-sphere",
+            "all tokens in an open half-sphere, not all equal",
             "V the identity",
             "limits on the last five windows of time, the order of the error on five early ones, before rounding shows",
         ),

@@ -14,7 +14,7 @@ SEEN = ("seen", "derived", "refereed")
 LAYER = r"$y_i = \sum_jP_{ij}x_j$, $P_{ij} \propto e^{\beta\langle x_i, x_j\rangle}$, $\langle x_i, x_j\rangle = \rho$ for $i \ne j$"
 SCALING = (
     r"unit tokens with one overlap $\rho \in (0, 1)$",
-    r"$\beta = \gamma\log n$",
+    r"$\beta = \gamma\log n$, $\gamma > 0$",
     "one layer, no skip connection",
 )
 ENGINE = ("as attention computes it from four tokens and the mean of all others",)

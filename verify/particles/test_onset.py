@@ -101,7 +101,7 @@ def test_tokens(run, *, power=1, divided=True):
         "onset.flow",
         "along the nonlinear flow a small mode keeps its rate, up to the square of its size",
         r"SA on the circle: $\frac1T\log\frac{|z_\ell(T)|}{|z_\ell(0)|} \to \ell^2I_\ell(\beta)/(\beta I_0(\beta))$ as $|z_\ell(0)| \to 0$, at the rate $|z_\ell(0)|^2$",
-        assumptions=(*ASSUMED, r"$d = 2$"),
+        assumptions=(*ASSUMED, r"$d = 2$", r"the start has the density $1 + \epsilon\cos\ell\theta$"),
         spec=("FR.F20",),
         cites=("geshkovski2025",),
         source_status=SEEN,

@@ -17,7 +17,7 @@ own. A field is the gradient of a function if and only if its derivative is symm
 :math:`A = V` it is: that of :math:`-\frac n2 W` with
 
 .. math:: W(x) = \min_{P \mathbf 1 = P^\top \mathbf 1 = \mathbf 1/n} -\sum_{ij}P_{ij}x_i^\top Ax_j
-          + \mathrm{KL}(P \,\|\, \mathbf 1\mathbf 1^\top/n^2) = \frac1n\sum_i(f_i + g_i),
+          + \mathrm{KL}(P \,\|\, \mathbf 1\mathbf 1^\top/n^2) = \log n + \frac1n\sum_i(f_i + g_i),
 
 where p is n P.
 

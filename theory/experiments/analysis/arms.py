@@ -14,7 +14,7 @@ from theory.experiments.arms.arm import Arm, find_arm
 from theory.experiments.arms.plan import PLAIN, Condition
 
 FOLDER = Path(__file__).parent.parent / "results"
-TASKS = ("moons", "digits", "meshes")
+TASKS = ("moons", "digits", "meshes", "numerals")
 PARTS = ("", "-search", "-curves")
 Array = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ def read_arms(task: str, part: str = "", folder: Path | None = None) -> Table:
         raise ValueError(f"task, part: expected one of {TASKS} and one of {PARTS}, got {task!r} and {part!r}")
     path = (folder or FOLDER) / f"arms-{task}{part}.csv"
     if not path.is_file():
-        command = f"python -m theory.experiments.arms {task} --scale paper --out {path.parent}"
+        command = f"python -m theory.experiments {task} --scale paper --out {path.parent}"
         raise FileNotFoundError(f"{path}: expected a table, found none; {command}")
     return Table.from_csv(path.read_text(encoding="utf-8"))
 
@@ -59,7 +59,8 @@ def pair_scores(
 ) -> tuple[Array, Array]:  # fmt: skip
     """Return a column of the runs of two arms in pairs of equal seed.
 
-    ``other`` is the condition of the second arm where it is not that of the first. A run that diverged has ``nan``.
+    ``other`` is the condition of the second arm where it is not that of the first. A run that diverged has the score
+    ``-inf`` and losses ``inf``.
 
     Raises
     ------

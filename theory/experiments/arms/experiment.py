@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from theory.evidence import Kind, Table, sweep
 from theory.evidence.files import write_whole
@@ -41,6 +42,8 @@ UNITS = {
     "diverged": "1",
     "train_loss": "nat",
     "late_loss": "nat",
+    "early_loss": "nat",
+    "early_score": "1",
     "test_loss": "nat",
     "score": "1",
     "noisy": "1",
@@ -175,7 +178,8 @@ def run_experiment(
 def finals(results: Mapping[str, Mapping[Any, Any]]) -> Table:
     """Return a row per run: its arm, what it was given, and what it measured at the end.
 
-    ``late_loss`` is the training loss when a tenth of the training was left.
+    ``late_loss`` is the training loss when a tenth of the training was left, ``early_loss`` and ``early_score`` are the
+    training loss and the score when a tenth was over.
     """
     rows = []
     for name, made in results.items():
@@ -188,10 +192,17 @@ def _finals(arm: Arm, condition: Condition, rate: float, made: Trained) -> list[
     told = {"architecture": arm.architecture, "similarity": arm.similarity, **condition._asdict(), "rate": rate}
     told |= {"parameters": made.parameters, "epochs": made.epochs[-1]}
     rows = []
-    for seed, (measured, diverged) in enumerate(zip(made.measured, made.diverged, strict=True)):
+    for seed, (measured, diverged) in enumerate(zip(_finite_or_lost(made.measured), made.diverged, strict=True)):
         last = dict(zip(COLUMNS, measured[-1].tolist(), strict=True))
-        rows.append({**told, "seed": seed, "diverged": int(diverged), "late_loss": float(measured[-2, 0]), **last})
+        early = {"early_loss": float(measured[1, 0]), "early_score": float(measured[1, COLUMNS.index("score")])}
+        told |= {"seed": seed, "diverged": int(diverged), "late_loss": float(measured[-2, 0])}
+        rows.append(told | early | last)
     return rows
+
+
+def _finite_or_lost(measured: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what tables hold: there is no number that is none, so a score that was lost is below all others."""
+    return np.where(np.isnan(measured), -np.inf, measured)
 
 
 def searches(found: Mapping[str, Found]) -> Table:
@@ -213,7 +224,7 @@ def curves(results: Mapping[str, Mapping[Any, Any]]) -> Table:
     for name, made in results.items():
         arm = find_arm(name)
         for condition in conditions(arm):
-            means = made[condition].measured.mean(axis=0)
+            means = _finite_or_lost(made[condition].measured.mean(axis=0))
             for place in range(TIMES + 1):
                 key = (arm.architecture, arm.similarity, *condition, made[condition].epochs[place])
                 rows.append((*key, *means[place].tolist()))

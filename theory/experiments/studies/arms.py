@@ -1,13 +1,13 @@
 """What the arms came to: every run, the means of every arm, and every comparison that was stated before the runs.
 
-The tables are data of this package, made once by ``python -m theory.experiments.arms``; so these studies return the
-same at either scale and at any ``--root``.
+The tables are data of this package, made once by ``python -m theory.experiments``; so these studies return the same at
+either scale and at any ``--root``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,19 +15,50 @@ from numpy.typing import NDArray
 from theory.evidence import Interval, Kind, Table
 from theory.experiments.analysis import arms, paired
 from theory.experiments.arms import ARMS, margin
-from theory.experiments.arms.plan import comparisons
+from theory.experiments.arms.plan import PLAIN, Condition, comparisons
 
+Array = NDArray[np.float64]
 TOGETHER = 0.05  # the probability that any of all comparisons on all tasks is judged wrongly
+COLUMNS = {"score": "score", "loss": "train_loss", "early-score": "early_score", "early-loss": "early_loss"}
+_OF_LOSS = ("published", "chart")  # comparisons that were reported of the training loss too
+_EARLY = (("chart", "early-score"), ("chart", "early-loss"), ("published", "early-loss"))  # on moons, after a tenth
 
 
-def family() -> int:
-    """Return how many comparisons there are on all tasks together."""
-    return len(arms.TASKS) * len(comparisons())
+class Comparison(NamedTuple):
+    """Of what, on which task, under which name, one arm is compared with which."""
+
+    task: str
+    name: str
+    quantity: str
+    ours: str
+    theirs: str
+
+    @property
+    def margin(self) -> float:
+        """The smallest gain that counts: of scores a difference, of losses a logarithm of their ratio."""
+        return margin(self.quantity.removeprefix("early-"))
+
+
+def list_comparisons() -> list[Comparison]:
+    """Return all comparisons: they are one family."""
+    stated = comparisons()
+    of_task = [(name, "score") for name in stated] + [(name, "loss") for name in _OF_LOSS]
+    chosen = [(task, *each) for task in arms.TASKS for each in of_task] + [("moons", *each) for each in _EARLY]
+    return [Comparison(task, name, quantity, *stated[name]) for task, name, quantity in chosen]
 
 
 def arm_runs(*, scale: str, root: int) -> Table:  # noqa: ARG001  tables that were made once
     """Return a row per run of every task and arm: what it was given, and what it measured at the end of training."""
-    tables = {task: arms.read_arms(task) for task in arms.TASKS}
+    return _of_all_tasks("")
+
+
+def arm_curves(*, scale: str, root: int) -> Table:  # noqa: ARG001  as arm_runs
+    """Return a row per task, arm, condition and time: means over the runs of what was measured then."""
+    return _of_all_tasks("-curves")
+
+
+def _of_all_tasks(part: str) -> Table:
+    tables = {task: arms.read_arms(task, part) for task in arms.TASKS}
     units = next(iter(tables.values())).units
     columns = {name: np.concatenate([table[name] for table in tables.values()]) for name in units}
     names = np.repeat(list(tables), [len(table) for table in tables.values()])
@@ -56,32 +87,63 @@ def _arms(runs: Table) -> Iterator[dict[str, Any]]:
             }  # fmt: skip
 
 
+def pair_gains(
+    runs: Table, compared: Comparison, *, condition: Condition = PLAIN, other: Condition | None = None,
+    factor: float = 1.0, shift: int = 0,
+) -> Array:  # fmt: skip
+    """Return what the first arm gains over the second in every pair: of scores the difference, of losses its logarithm.
+
+    Parameters
+    ----------
+    runs : Table
+        Of :func:`arm_runs`.
+    compared : Comparison
+    condition, other : Condition
+        Under which the first arm was run, and the second one, if another.
+    factor : float, default 1.0
+        By which the numbers of the first arm are multiplied: 1 but for a mistake.
+    shift : int, default 0
+        By how many places the second one's runs are moved among the pairs: 0 but for a mistake.
+    """
+    column = COLUMNS[compared.quantity]
+    own = runs.where(task=compared.task)
+    ours, theirs = arms.pair_scores(
+        own, compared.ours, compared.theirs, condition=condition, other=other, column=column
+    )
+    ours, theirs = factor * ours, np.roll(theirs, shift)
+    with np.errstate(invalid="ignore"):  # of two runs that diverged
+        return np.log(theirs / ours) if compared.quantity.endswith("loss") else ours - theirs
+
+
 def summarise_gains(runs: Table) -> Table:
-    """Return a row per task and comparison: what the first arm gains in score over the second.
+    """Return a row per comparison: what the first arm gains over the second.
 
     ``gain`` is the mean, enclosed so that with probability .95 all comparisons hold at once; ``alone`` the 95 %
     interval; ``value`` the two-sided p-value of no gain by the sign-flip test, ``holm`` adjusted for all comparisons;
     ``needed`` how many pairs would tell a gain of this size from the margin.
     """
-    rows = [_gain(runs.where(task=task), task, name) for task in arms.TASKS for name in comparisons()]
+    rows = [_gain(runs, compared) for compared in list_comparisons()]
     adjusted = paired.adjust_holm([row["value"] for row in rows]).tolist()
     return Table.from_rows(Kind.STATISTICAL, [{**row, "holm": p} for row, p in zip(rows, adjusted, strict=True)])
 
 
-def _gain(runs: Table, task: str, name: str) -> dict[str, Any]:
-    first, second = comparisons()[name]
-    ours, theirs = arms.pair_scores(runs, first, second)
-    gains = ours - theirs
+def _gain(runs: Table, compared: Comparison) -> dict[str, Any]:
+    gains = pair_gains(runs, compared)
     sound = bool(np.isfinite(gains).all())
     value = 2.0 * min(paired.flip_signs(gains), paired.flip_signs(-gains)) if sound else 1.0
     return {
-        "task": task, "comparison": name, "ours": first, "theirs": second, "pairs": len(gains),
-        "gain": enclose_gain(gains, TOGETHER / family()), "alone": enclose_gain(gains), "value": min(value, 1.0),
-        "needed": paired.count_pairs(gains, margin("score")) if sound else paired.MOST,
+        **compared._asdict(), "pairs": len(gains), "gain": enclose_together(gains), "alone": enclose_gain(gains),
+        "margin": compared.margin, "value": min(value, 1.0),
+        "needed": paired.count_pairs(gains, compared.margin) if sound else paired.MOST,
     }  # fmt: skip
 
 
-def enclose_gain(sample: NDArray[np.float64], level: float = 0.05) -> Interval:
+def enclose_together(gains: Array) -> Interval:
+    """Enclose a mean gain at the level at which all comparisons hold at once."""
+    return enclose_gain(gains, TOGETHER / len(list_comparisons()))
+
+
+def enclose_gain(sample: Array, level: float = 0.05) -> Interval:
     """Enclose a mean over runs; unknown if one diverged, or if all are equal, as their spread was never seen."""
     if not np.isfinite(sample).all() or sample.min() == sample.max():
         return Interval.unknown(Kind.STATISTICAL)

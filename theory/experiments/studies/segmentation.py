@@ -1,4 +1,4 @@
-"""What two networks that were trained once take the faces of newly drawn bodies for; nothing is trained here."""
+"""What networks that were trained once take the faces of newly drawn bodies for; nothing is trained here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory.evidence import Kind, Table, stream
-from theory.experiments.analysis.example import ATTENTIONS, Example, load_example
+from theory.experiments.analysis.example import CLASSIFIERS, Example, load_example
 from theory.experiments.data.bodies import Body, draw_body
 from theory.experiments.data.faces import normalise
 
@@ -48,4 +48,4 @@ def named_faces(*, scale: str, root: int) -> Table:
 def _seen(example: Example, number: int, root: int) -> tuple[Body, dict[str, NDArray[np.int64]]]:
     """Draw a body, and let the networks see it."""
     body = draw_body(stream("studies.segmented_bodies", number, root=root))
-    return body, {attention: example.labels(attention, body) for attention in ATTENTIONS}
+    return body, {name: example.labels(name, body) for name in CLASSIFIERS}

@@ -1,17 +1,16 @@
-"""Attentions and tasks as the figures of the reported experiments name and colour them."""
+"""Arms and tasks as the figures of the experiments name and colour them."""
 
 from __future__ import annotations
 
 from theory.figures import _style as style
 
-ATTENTIONS = {
-    "self": "dot product", "wide": "dot product, wide start", "l2": "distance", "metric": "metric", "entmax": "entmax",
+SIMILARITIES = {
+    "dot": "dot product", "features": "dot product of features", "distance": "distance", "metric": "metric",
+    "entmax": "entmax",
 }  # fmt: skip
 HUES = {
-    "self": style.BLACK, "wide": style.BLUE, "l2": style.SKY, "metric": style.ORANGE, "entmax": style.GREEN,
-    "again": style.PURPLE,
+    "dot": style.BLACK, "features": style.BLUE, "distance": style.SKY, "metric": style.ORANGE, "entmax": style.GREEN,
+    "none": style.GREY,
 }  # fmt: skip
-TASKS = {
-    "moons": "two moons", "digits": "digits", "segmentation": "segmentation", "translation": "translation",
-}  # fmt: skip
-RULES = {"published": "published rate", "tuned": "chosen rate"}
+ARCHITECTURES = {"published": "weighted means alone", "residual": "with residual", "block": "transformer block"}
+TASKS = {"moons": "two moons", "digits": "digits", "meshes": "meshes", "numerals": "numerals"}

@@ -1,8 +1,9 @@
-"""Parts of bodies that no network has seen in training: the truth, and what two networks take the faces for.
+"""Parts of bodies that no network has seen in training: the truth, and what four classifiers take the faces for.
 
-One run of the segmentation task at the learning rate 0.003, of 0.001, 0.003 and 0.01 that at which the dot product
-does best with this seed; the same training bodies, order and outer layers for both. Below each body the share of its
-faces that are right; faces that are wrong have dark edges.
+A linear classifier tells every face by itself. The networks, without residual connections, differ in their attention
+alone; one run of each at the learning rate 0.003, of 0.001, 0.003 and 0.01 that at which the dot product does best with
+this seed; the same training bodies, order and outer layers for all. Below each body the share of its faces that are
+right; faces that are wrong have dark edges.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from theory.experiments import studies
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 
-TITLE = "parts of human bodies, as they are and as two trained networks see them"
+TITLE = "parts of human bodies, as they are and as a linear classifier and three trained networks see them"
 STUDY = studies.segmented_bodies
 CLAIMS = ("trained.segmented-bodies",)
 
@@ -25,18 +26,18 @@ _PARTS = {
     "head": style.YELLOW, "torso": style.SKY, "upper arm": style.ORANGE, "forearm": style.VERMILION,
     "hand": style.PURPLE, "thigh": style.GREEN, "shank": style.BLUE, "foot": style.GREY,
 }  # fmt: skip
-_ROWS = {"part": "truth", "self": "dot product", "metric": "metric"}
+_ROWS = {"part": "truth", "linear": "no attention", "self": "dot product", "l2": "distance", "metric": "metric"}
 _LIGHT = np.array([-0.4, 0.5, 0.77])  # from above on the left, towards the viewer
 _TILT = np.deg2rad(8.0)  # how far the viewer looks down
 _FRAME = (-0.9, 0.9), (-0.88, 0.66)  # of a body of unit area; larger ones have a larger one
 
 
 def draw(table: Table) -> Figure:
-    """Draw a row for the truth and for each network, a column per body."""
+    """Draw a row for the truth and for each classifier, a column per body."""
     bodies = table.levels("body")
-    figure = style.canvas(style.DOUBLE, 5.4)
+    figure = style.canvas(style.DOUBLE, 8.2)
     panels = figure.subplots(len(_ROWS), len(bodies), squeeze=False)
-    for (column, words), letter, row in zip(_ROWS.items(), "abc", panels, strict=True):
+    for (column, words), letter, row in zip(_ROWS.items(), "abcde", panels, strict=True):
         style.panel(row[0], letter, words)
         for number, axes in zip(bodies, row, strict=True):
             _body(axes, table.where(body=number), column)

@@ -1,0 +1,77 @@
+"""Scores on test data of every arm: five similarities in three architectures, and a linear map without attention.
+
+A row is a similarity; marks tell the architecture around it. Features are those of metric-attention: so the first two
+rows differ by its network alone, the second and the fourth by its distance alone. All arms of a task have the same
+budget, nearly as many parameters, and the rate that each chose by validation loss. Bars are 95 % intervals of the mean
+over runs; the line is the linear map. A run that diverged leaves no mean.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.lines import Line2D
+
+from theory.evidence import Interval, Table
+from theory.experiments import studies
+from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
+from theory.figures.experiments.attentions import ARCHITECTURES, HUES, SIMILARITIES, TASKS
+
+TITLE = "test scores of attentions, with and without what surrounds them in a transformer"
+CLAIMS = ("reported.*-score-*", "arms.*")
+
+_LOOKS = {"published": ("o", -0.2), "residual": ("D", 0.0), "block": ("s", 0.2)}  # mark, and place in its row
+_SIZE = 3.6
+
+
+def arms(*, scale: str, root: int) -> Table:
+    """Return a row per task and arm, as :func:`theory.experiments.studies.summarise_arms`."""
+    return studies.summarise_arms(studies.arm_runs(scale=scale, root=root))
+
+
+STUDY = arms
+
+
+def draw(table: Table) -> Figure:
+    """Draw a panel per task."""
+    figure = style.canvas(style.DOUBLE, 2.7)
+    panels = figure.subplots(1, len(TASKS), sharey=True)
+    for letter, axes, (task, words) in zip("abcd", panels, TASKS.items(), strict=True):
+        part = table.where(task=task)
+        plain = part.where(architecture="linear")
+        runs, epochs = int(plain["runs"][0]), int(plain["epochs"][0])
+        style.panel(axes, letter, f"{words}\n{runs} runs, {epochs} epochs")
+        _linear(axes, plain.intervals("score")[0])
+        for row, similarity in enumerate(SIMILARITIES):
+            for architecture in ARCHITECTURES:
+                one = part.where(architecture=architecture, similarity=similarity).intervals("score")[0]
+                _mark(axes, one, row, architecture, HUES[similarity])
+        axes.set(xlabel="test score", ylim=(len(SIMILARITIES) - 0.5, -0.5))
+        axes.tick_params(axis="y", length=0)
+    panels[0].set_yticks(range(len(SIMILARITIES)), list(SIMILARITIES.values()))
+    figure.legend(handles=_legend(), loc="outside upper center", ncols=4)
+    return figure
+
+
+def _linear(axes: Axes, score: Interval) -> None:
+    axes.axvspan(score.lo, score.hi, color=style.PALE, linewidth=0.0)
+    style.guide(axes, x=score.mid, line="dashed")
+
+
+def _mark(axes: Axes, score: Interval, row: int, architecture: str, hue: str) -> None:
+    shape, place = _LOOKS[architecture]
+    if not np.isfinite(score.lo):
+        style.note(axes, "a run diverged", (axes.get_xlim()[0], row + place))
+        return
+    axes.plot([score.lo, score.hi], [row + place] * 2, color=hue, linewidth=1.0)
+    face = "white" if architecture == "published" else hue
+    axes.plot(score.mid, row + place, shape, color=hue, markerfacecolor=face, markersize=_SIZE, markeredgewidth=0.8)
+
+
+def _legend() -> list[Line2D]:
+    marks = [
+        Line2D([], [], color=style.BLACK, marker=_LOOKS[name][0], linestyle="none", label=words, markersize=_SIZE,
+               markerfacecolor="white" if name == "published" else style.BLACK, markeredgewidth=0.8)
+        for name, words in ARCHITECTURES.items()
+    ]  # fmt: skip
+    return [*marks, Line2D([], [], color=style.GREY, linestyle="--", label="linear map, no attention")]

@@ -1,0 +1,83 @@
+"""Gains of one arm over another, for every comparison that was stated before the runs, with the margin that counts.
+
+Above, by how much the mean test score is higher; below, how many times smaller the training loss is. Thick bars are
+95 % intervals by themselves, thin ones hold for all comparisons at once with that probability. Green ones lie above the
+margin and red ones below it. Grey ones decide nothing: beside them is the number of pairs of runs that would.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.lines import Line2D
+
+from theory.evidence import Interval, Table
+from theory.experiments import studies
+from theory.figures import _style as style
+from theory.figures._style import Axes, Figure
+from theory.figures.experiments.attentions import TASKS
+
+TITLE = "what a similarity, its features, a residual connection and a transformer block gain"
+CLAIMS = ("reported.*", "arms.*")
+
+_ROWS = {
+    "published": "metric / dot product", "network": "its features / none", "distance": "its distance / dot product",
+    "chart": "metric / distance", "residual": "residual / none, dot product", "carried": "metric / dot, residual",
+    "block": "metric / dot, block", "plain": "dot in a block / metric", "linear": "metric / linear map",
+}  # fmt: skip
+_NEVER = 10**6
+
+
+def gains(*, scale: str, root: int) -> Table:
+    """Return a row per comparison, as :func:`theory.experiments.studies.summarise_gains`."""
+    return studies.summarise_gains(studies.arm_runs(scale=scale, root=root))
+
+
+STUDY = gains
+
+
+def draw(table: Table) -> Figure:
+    """Draw a column per task: scores above, training losses below."""
+    figure = style.canvas(style.DOUBLE, 4.0)
+    panels = figure.subplots(2, len(TASKS), sharey="row", height_ratios=(len(_ROWS), 2))
+    for column, (task, words) in enumerate(TASKS.items()):
+        part = table.where(task=task)
+        pairs = int(part["pairs"][0])
+        style.panel(panels[0, column], "abcd"[column], f"{words}, {pairs} pairs")
+        for axes, quantity in zip(panels[:, column], ("score", "loss"), strict=True):
+            _panel(axes, part.where(quantity=quantity))
+        panels[0, column].set_xlabel("test score higher by")
+        panels[1, column].set_xlabel("training loss smaller, in log")
+    for row, quantity in enumerate(("score", "loss")):
+        names = table.where(task="moons", quantity=quantity)["name"]
+        panels[row, 0].set_yticks(range(len(names)), [_ROWS[name] for name in names.tolist()])
+    figure.legend(handles=_legend(), loc="outside upper center", ncols=4)
+    return figure
+
+
+def _panel(axes: Axes, part: Table) -> None:
+    style.guide(axes, x=0.0)
+    margin = float(part["margin"][0])
+    style.guide(axes, x=margin, color=style.BLUE, line="dashed")
+    both = zip(part.intervals("gain"), part.intervals("alone"), part["needed"].tolist(), strict=True)
+    for row, (together, alone, needed) in enumerate(both):
+        hue = _hue(together, margin)
+        if not np.isfinite(together.lo):
+            style.note(axes, "a run diverged", (0.0, row))
+            continue
+        axes.plot([together.lo, together.hi], [row, row], color=hue, linewidth=0.9)
+        axes.plot([alone.lo, alone.hi], [row, row], color=hue, linewidth=2.4, solid_capstyle="butt")
+        if hue == style.GREY:
+            words = "never" if needed >= _NEVER else str(needed)
+            axes.annotate(words, (together.hi, row), (3, 0), textcoords="offset points", size=style.SMALL, va="center")
+    axes.set_ylim(len(part) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+
+
+def _hue(gain: Interval, margin: float) -> str:
+    return style.GREEN if gain.lo >= margin else style.VERMILION if gain.hi < margin else style.GREY
+
+
+def _legend() -> list[Line2D]:
+    words = {style.GREEN: "gains the margin", style.VERMILION: "does not", style.GREY: "undecided, and pairs needed"}
+    margin = Line2D([], [], color=style.BLUE, linestyle="--", linewidth=0.7, label="margin")
+    return [*(Line2D([], [], color=hue, linewidth=2.4, label=each) for hue, each in words.items()), margin]
