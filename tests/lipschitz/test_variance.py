@@ -34,13 +34,13 @@ def best_ratio(spread, n):
 
 @pytest.mark.parametrize("ratio", [1.5, 3.0, 5.0, 17.0])
 def test_bound_is_the_best_of_all_tilts(ratio):
-    assert variance_bound(math.log(ratio)) == pytest.approx(best_ratio(math.log(ratio), 32), rel=1e-12)
+    assert variance_bound(math.log(ratio)) == pytest.approx(best_ratio(math.log(ratio), 32), rel=1e-12, abs=0.0)
 
 
 def test_bound_and_floor():
-    assert variance_bound(0.5) == pytest.approx(math.tanh(0.25) ** 2, rel=1e-14)
-    assert variance_bound(math.log(9.0)) == pytest.approx(1.0, rel=1e-14)
-    assert variance_floor(0.5) == pytest.approx((1.0 - math.tanh(0.25)) ** 2, rel=1e-14)
+    assert variance_bound(0.5) == pytest.approx(math.tanh(0.25) ** 2, rel=1e-14, abs=0.0)
+    assert variance_bound(math.log(9.0)) == pytest.approx(1.0, rel=1e-14, abs=0.0)
+    assert variance_floor(0.5) == pytest.approx((1.0 - math.tanh(0.25)) ** 2, rel=1e-14, abs=0.0)
     assert variance_floor(1e4) == variance_floor(4.0) == 0.0
     assert variance_bound(0.0) == 0.0
     assert variance_floor(0.0) == 1.0

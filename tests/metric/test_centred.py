@@ -62,7 +62,7 @@ def test_three_layers_are_those_of_the_definition(kind, residual, scale):
             assert np.abs(tokens.offsets - wanted.mid).max() <= 1e-11 * size
             assert (enclosed.offsets.lo <= wanted.hi).all()
             assert (enclosed.offsets.hi >= wanted.lo).all()
-            assert enclosed.offsets.width.max() <= (1e-9 if scale < 1.0 else 0.1) * size  # large scores stretch widths
+            assert enclosed.offsets.width.max() <= (1e-7 if scale < 1.0 else 0.1) * size  # large scores stretch widths
             assert np.abs(tokens.middle - hull(given.sum(axis=0) / len(given)).mid).max() <= 1e-12 * np.abs(h).max() * 8
 
 
@@ -85,7 +85,7 @@ def test_divergences_are_those_of_their_definition(scale):
         kernel = law * np.exp(balls(scores.own))
         rows = kernel / kernel.sum(axis=1)[:, np.newaxis]
         wanted = hull(((rows - law) ** 2 / law).sum(axis=1)).mid
-    assert row_divergences(scores) == pytest.approx(wanted, rel=1e-6 if scale < 1e-3 else 1e-12)
+    assert row_divergences(scores) == pytest.approx(wanted, rel=1e-6 if scale < 1e-3 else 1e-12, abs=0.0)
     enclosed = row_divergences(SplitScores(exact(scores.common), exact(scores.own)))
     assert (enclosed.lo <= wanted * (1 + 1e-12)).all()
     assert (enclosed.hi >= wanted * (1 - 1e-12)).all()
