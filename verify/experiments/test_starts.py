@@ -75,7 +75,7 @@ def mean_variance(kind, tokens, width, fourth):
 @verifies(
     Claim(
         "start.means",
-        "at a random start, the mean of the variance that a layer leaves has a closed form, and falls with the square of the dimension",
+        "at a random start, the mean of the variance that a layer leaves has a closed form in the covariance of the tokens",
         r"$\lim_{t \to 0}t^{-2}\,\mathbb E\,V(S_tH) = \frac{\operatorname{tr}C\operatorname{tr}C^2}{9d^2}$ for scores $t\langle h_iQ, h_jK\rangle/\sqrt w$, and $\frac{4w}{9d^2}[(w + 1)\operatorname{tr}C^3 + \operatorname{tr}C\operatorname{tr}C^2 - \frac65\sum_aC_{aa}(C^2)_{aa}]$ for $-t|h_iW - h_jW|^2$; C is the covariance of the tokens",
         remark=r"so dot products leave a share of about $\operatorname{tr}C^2/9d^2$ of the variance",
         assumptions=(

@@ -148,7 +148,7 @@ def test_variance(run, *, factor=1.0, alike=False, entropy=False):
         "lipschitz.variance-spread",
         "if the scores of no query differ by more than delta, at most tanh^2(delta/2) of the variance is left, and a layer that prefers few tokens may raise it",
         r"$V_\nu(SH) \le \rho(\delta)V_\pi(H)$ if $\operatorname{osc}_j\log(p_{ij}/\pi_j) \le \delta$ for all i, with $\rho = \tanh^2\frac\delta2$ for $e^\delta \le 3$ and $\frac18(e^\delta - 1)$ beyond; the least such function: both are attained",
-        remark=r"$\delta \le \|B\|\max|x_i|\,D$ for tokens $m + x_i$ of diameter $D$ and dot products of form B, against $\pi_j \propto e^{m^\top Bx_j}$; the variance can grow if $e^\delta > 9$",
+        remark=r"$\delta \le \|B\|\max|x_i|\,D$ for tokens $m + x_i$ of diameter $D$ and dot products of form B, against $\pi_j \propto e^{m^\top Bx_j}$, with equality at two opposite tokens and $m = 0$; the variance can grow if $e^\delta > 9$",
         assumptions=("no skip connection",),
         spec=("FR.F02",),
         cites=("dobrushin1956", "dong2021"),
@@ -170,15 +170,21 @@ def test_variance_spread(run, *, factor=1.0, only=False, alike=False, half=2.0):
         yield at_most(measured, claimed(layer.spread), part="bound", **layer.case)
         if layer.case["input"] == "apart":
             yield equals(measured, claimed(layer.spread), part="attained", **layer.case)
+    clouds = [("opposite", np.zeros(1), np.array([[0.5], [-0.5]]), np.array([[form]])) for form in (-1.0, 0.25, 2.0)]
     for rng in run.draws(quick=4, paper=200):
         n, d = (int(k) for k in rng.integers((2, 1), (9, 4)))
         middle, form = rng.normal(size=d), rng.normal(size=(d, d))
-        tokens = middle + 10.0 ** rng.uniform(-2.0, 0.0) * rng.normal(size=(n, d))
+        clouds.append(("drawn", middle, middle + 10.0 ** rng.uniform(-2.0, 0.0) * rng.normal(size=(n, d)), form))
+    for name, middle, tokens, form in clouds:
         offsets = exact(tokens) - middle
         pi = np.exp(offsets @ (exact(middle) @ form))
         after = token_variance(Softmatch(DotProduct(form=form), Measure(tokens)).rows(exact(tokens)) @ tokens)
-        delta = spectral_norm(form) * norm(offsets, axis=1).max() * diameter(tokens)
-        yield at_most(after / token_variance(tokens, None if alike else pi), claimed(delta), part="dot", n=n, d=d)
+        measured = after / token_variance(tokens, None if alike else pi)
+        reach = claimed(spectral_norm(form) * norm(offsets, axis=1).max() * diameter(tokens))
+        case = {"input": name, "n": len(tokens), "d": len(middle)}
+        yield at_most(measured, reach, part="dot", **case)
+        if name == "opposite":
+            yield equals(measured, reach, part="two tokens", **case)
     for spread in (0.0, *SPREADS):
         yield equals(variance_bound(exact(spread)), claimed(exact(spread)), scale=1, part="constant", spread=spread)
 
