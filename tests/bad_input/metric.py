@@ -6,12 +6,14 @@ import numpy as np
 
 from theory.attention import SquaredDistance
 from theory.metric import (
+    CentredTokens,
     DistanceSimilarity,
     InformationPropagation,
     LinearFeatures,
     MetricScore,
     MetricSimilarity,
     ResidualFeatures,
+    SplitScores,
     make_similarity,
     sizes_of,
 )
@@ -42,7 +44,15 @@ CHART = Chart(G, SQUARE + np.eye(2), BIAS)
 MOONS = MoonsLaw(0.25)
 PLACES = X * 0.25
 
+CENTRED = CentredTokens(BIAS, X)
+SPLIT = SplitScores(np.array([0.25, -0.5, 0.75]), np.outer([0.5, -0.25, 0.75], [0.25, 0.5, -0.5]))
+
 VALID = {
+    "centre_tokens": {"h": X},
+    "split_scores": {"similarity": "features", "parameters": tuple(NETWORK.values()), "tokens": CENTRED},
+    "average_centred": {"tokens": CENTRED, "scores": SPLIT, "residual": True},
+    "row_divergences": {"scores": SPLIT},
+    "shared_law": {"common": np.array([0.25, -0.5, 0.75])},
     "LinearFeatures": {"matrix": SQUARE},
     "LinearFeatures.__call__": {"self": LINEAR, "x": X},
     "LinearFeatures.jacobian": {"self": LINEAR, "x": X},

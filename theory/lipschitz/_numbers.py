@@ -87,6 +87,16 @@ def exponential(t: float) -> float:
         return math.inf
 
 
+def expm1(t: float) -> float:
+    """Return the exponential less one, infinite where it overflows."""
+    if is_enclosed(t):
+        return as_float(np.expm1(t))
+    try:
+        return math.expm1(t)
+    except OverflowError:
+        return math.inf
+
+
 def tanh(t: float) -> float:
     """Return the hyperbolic tangent."""
     return as_float(np.tanh(t)) if is_enclosed(t) else math.tanh(t)

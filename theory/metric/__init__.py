@@ -5,6 +5,15 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
+    from theory.metric.centred import (
+        CentredTokens as CentredTokens,
+        SplitScores as SplitScores,
+        average_centred as average_centred,
+        centre_tokens as centre_tokens,
+        row_divergences as row_divergences,
+        shared_law as shared_law,
+        split_scores as split_scores,
+    )
     from theory.metric.features import LinearFeatures as LinearFeatures, ResidualFeatures as ResidualFeatures
     from theory.metric.fibres import fibre_mean as fibre_mean, find_fibre as find_fibre
     from theory.metric.half_bandwidth import laplacian_rate as laplacian_rate, wave_multipliers as wave_multipliers

@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     )
     from theory.experiments.studies.reported import AFRESH as AFRESH, moons_afresh as moons_afresh
     from theory.experiments.studies.segmentation import named_faces as named_faces, segmented_bodies as segmented_bodies
+    from theory.experiments.studies.starts import (
+        KINDS as KINDS,
+        Start as Start,
+        draw_starts as draw_starts,
+        start_blocks as start_blocks,
+        starts as starts,
+        walk as walk,
+    )
     from theory.experiments.studies.trained import (
         trained_embedding as trained_embedding,
         trained_layer as trained_layer,

@@ -1,4 +1,4 @@
-"""Networks of many layers: bounds that multiply, fixed points of equal layers, sweeps of Sinkhorn."""
+"""Networks of many layers: bounds that multiply, fixed points, variances that are left, sweeps of Sinkhorn."""
 
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,11 @@ if TYPE_CHECKING:
         sinkhorn_plan as sinkhorn_plan,
         sinkhorn_sweep as sinkhorn_sweep,
         sinkhorn_sweep_bound as sinkhorn_sweep_bound,
+    )
+    from theory.lipschitz.depth.variance import (
+        token_variance as token_variance,
+        variance_bound as variance_bound,
+        variance_floor as variance_floor,
     )
 
 open_lazily(__name__)
