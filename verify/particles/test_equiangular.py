@@ -392,7 +392,7 @@ def overlap_velocity(overlaps):
 integral = np.frompyfunc(lambda series: series.integral(), 1, 1)
 
 
-ACUTE = "all overlaps are at least $m \\ge 0$, which one pair has"
+ACUTE = r"$\beta \ge 0$; all overlaps are at least $m \ge 0$, which one pair has"
 
 
 def growth(table, rule, *parts):
