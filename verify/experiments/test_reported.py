@@ -8,7 +8,7 @@ decide is claimed neither way: it is a row of the table of gains, with the numbe
 
 import numpy as np
 
-from theory.evidence import Claim, at_least, bug, constant, equals, hypothesis, run_mean, verifies
+from theory.evidence import Claim, Verdict, at_least, bug, constant, equals, hypothesis, run_mean, verifies
 from theory.experiments import studies
 from theory.experiments.arms.plan import PLAIN, TWINS, Condition
 
@@ -126,3 +126,20 @@ def test_moons_runs_can_be_made_again(run, *, factor=1.0, labels="true"):
         found = run_mean(fresh.where(similarity=similarity)["score"], among=4)
         known = run_mean(recorded.where(similarity=similarity)["early_score"], among=4)
         yield equals(found, factor * known, scale=0.3, similarity=similarity)
+
+
+YES, NO = Verdict.SUPPORTED, Verdict.REFUTED
+
+test_moons_score_self = compared("moons", "published", YES, claimed="reported.moons-score-self")
+test_moons_score_l2 = compared("moons", "chart", YES, claimed="reported.moons-score-l2")
+test_moons_loss_self = compared("moons", "published", YES, quantity="loss", claimed="reported.moons-loss-self")
+test_moons_loss_l2 = compared("moons", "chart", YES, quantity="loss", claimed="reported.moons-loss-l2")
+test_moons_early = compared("moons", "chart", NO, quantity="early-score", claimed="reported.moons-early")
+test_moons_faster_l2 = compared("moons", "chart", NO, quantity="early-loss", claimed="reported.moons-faster-l2")
+test_moons_faster_self = compared("moons", "published", YES, quantity="early-loss", claimed="reported.moons-faster-self")
+test_moons_network = compared("moons", "network", YES)
+test_moons_distance = compared("moons", "distance", NO)
+test_moons_carried = compared("moons", "carried", YES)
+test_moons_block = compared("moons", "block", NO)
+test_moons_plain = compared("moons", "plain", NO)
+test_moons_linear = compared("moons", "linear", YES)
