@@ -26,9 +26,9 @@ which :func:`theory.maxent.batch.excess` keeps all digits: a plain sum of :math:
 is subtracting the mean, where a division would err by :math:`r|p_i - 1/n|`. What remains for :math:`\alpha \le 2` is
 the rounding of each weight by itself. The gap, :math:`g - \nu` and its product with :math:`e` are off by four
 roundings, which move :math:`p_j` by :math:`4uq_j|y_j|`, :math:`y = \log_\alpha p`; logarithm and division by
-:math:`2up_j|\log p_j|`, the exponential by a few :math:`up_j`. The last step takes off
-the weighted mean :math:`\frac{q_i}Q\sum_j`. To first order what is left is at most :math:`(6 + 3\log n)u`; the proof,
-by reduction to equal other weights, is in ``proofs/entmax.md``.
+:math:`2up_j|\log p_j|`, the exponential by a few :math:`up_j`. The last step takes off the
+weighted mean :math:`\frac{q_i}Q\sum_j`. To first order what is left is at most :math:`(6 + 3\log n)u`; the proof, by
+reduction to equal other weights, is in ``proofs/entmax.md``.
 
 *Above order 2* the power is steep at the edge: an error :math:`u` in :math:`x` costs up to :math:`u^{1/e}`, and no
 step that is divided by its slope can be trusted there; many entries on the edge at once would even carry away the
@@ -36,9 +36,9 @@ weight of the others. There the unknown is the largest weight :math:`w` itself, 
 :math:`x_i = 1 - e|g_i|w^{-e}` the weights are :math:`p_i = w[x_i]_+^{1/e}`, each of them rises in :math:`w`, and
 halving ends at two neighbouring floats, of which the sums lie on either side of one: between their laws the one of
 sum 1 is taken. Each weight then lies between those of the two neighbours, which is what makes the error independent of
-:math:`n`. In the base, the floats are :math:`2eu` apart and :math:`x` is off by some roundings, as is the power; the sum, kept to
-all digits, decides for a base that is off by no more. So the weights are those of a base within :math:`(2e + 12)u`, and
-:math:`[x]_+^{1/e}` is Hölder continuous: :math:`|\Delta p_i| \le (8\alpha u)^{1/e}`, for any number of scores.
+:math:`n`. In the base, the floats are :math:`2eu` apart and :math:`x` is off by some roundings, as is the power; the
+sum, kept to all digits, decides for a base that is off by no more. So the weights are those of a base within
+:math:`(2e + 12)u`, and :math:`[x]_+^{1/e}` is Hölder continuous: :math:`|\Delta p_i| \le (8\alpha u)^{1/e}`, for any number of scores.
 
 This module is the oracle of :mod:`theory.maxent.kernels`, which solves one row after another, compiled, and to which
 :func:`solve` hands over unless ``THEORY_BACKEND`` says otherwise.
