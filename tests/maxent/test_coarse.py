@@ -111,7 +111,7 @@ def test_what_rounding_adds_is_charged():
     far = loss_interval([0.75, 0.0], [0.0, 1.0], 2.0)  # the law is (7/8, 1/8), the threshold -1/8
     assert far.width >= 4.0 * (gamma(2**10 + 2) * fenchel_young_loss([0.75, 0.0], [0.0, 1.0], 2.0) + gamma(64) * 1.25)
     assert entmax_norm([0.5, 0.5], 1.5).width >= 2.0 * 4.0 * U * 0.7
-    norm = entmax_norm([0.6, 0.3, 0.1], 1.0)  # eight roundings of a power each way, and those of the sums beside the root
+    norm = entmax_norm([0.6, 0.3, 0.1], 1.0)  # eight roundings of a power each way, and the sums beside the root
     assert norm.width >= 27.0 * U * norm.hi
 
 

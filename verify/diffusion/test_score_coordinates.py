@@ -137,7 +137,10 @@ def midpoint(d, odd):
         "a symmetric score has the third derivatives of its own metric, and its first-order term is half the drift-diffusion",
         r"$f(x, y) = f(y, x)$, $f(x, x) = 0$: $f(x, x + v) = g_{ij}v^iv^j + T_{ijk}v^iv^jv^k + O(v^4)$ with $T = \frac12\partial g$, symmetrised",
         remark=r"hence $C\partial^2h + 2C\,\partial\log q\,\partial h - dCC\,\partial h = \frac12L_{g,p}h$ with $q = p\sqrt{|g|}$",
-        assumptions=("f smooth, positive off the diagonal, g positive definite", "d = 1 and 2 decided, with any metric"),
+        assumptions=(
+            "f smooth, positive off the diagonal, g positive definite",
+            "d = 1 and 2 decided, with any metric",
+        ),
         spec=("DL.B3", "DL.C6", "DL.D2"),
         cites=RUAN,
         source_status=("derived", "refereed"),

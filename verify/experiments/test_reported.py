@@ -136,7 +136,9 @@ test_moons_loss_self = compared("moons", "published", YES, quantity="loss", clai
 test_moons_loss_l2 = compared("moons", "chart", YES, quantity="loss", claimed="reported.moons-loss-l2")
 test_moons_early = compared("moons", "chart", NO, quantity="early-score", claimed="reported.moons-early")
 test_moons_faster_l2 = compared("moons", "chart", NO, quantity="early-loss", claimed="reported.moons-faster-l2")
-test_moons_faster_self = compared("moons", "published", YES, quantity="early-loss", claimed="reported.moons-faster-self")
+test_moons_faster_self = compared(
+    "moons", "published", YES, quantity="early-loss", claimed="reported.moons-faster-self"
+)
 test_moons_network = compared("moons", "network", YES)
 test_moons_distance = compared("moons", "distance", NO)
 test_moons_carried = compared("moons", "carried", YES)

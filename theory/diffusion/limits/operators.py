@@ -160,9 +160,9 @@ def bessel_quotients(top: int, b: float, least: float) -> Array:
     *Rounding.* Where :math:`2\nu \ge b` a step halves at least what the ratio was off. Below, ratios are near one and
     an error would pass from step to step undamped; there the recurrence is in :math:`\lambda = 1 - \rho`,
     :math:`\lambda_\nu = (2\nu - b\lambda_{\nu+1})/(2\nu + b - b\lambda_{\nu+1})`, whose steps add :math:`5\nu u` to
-    what :math:`b\lambda` is off and never widen it: over n steps :math:`\frac52(48 - 2\log b)u` of a ratio at most, and
-    :math:`5u` for every factor. Errors of both signs leave far less, within 2 (k + 1) roundings where
-    ``limit.multipliers`` looks.
+    what :math:`b\lambda` is off and damp errors from above like :math:`e^{-\nu^2/b}`: a ratio near one is off by
+    :math:`2.5u`, and every factor costs at most :math:`5u` where b is large (``proofs/limit.md``). Errors of both signs
+    leave far less, within 2 (k + 1) roundings where ``limit.multipliers`` looks.
     """
     top = as_count(top, "top", least=0)
     b = as_positive(b, "b")

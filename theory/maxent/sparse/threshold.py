@@ -38,7 +38,8 @@ halving ends at two neighbouring floats, of which the sums lie on either side of
 sum 1 is taken. Each weight then lies between those of the two neighbours, which is what makes the error independent of
 :math:`n`. In the base, the floats are :math:`2eu` apart and :math:`x` is off by some roundings, as is the power; the
 sum, kept to all digits, decides for a base that is off by no more. So the weights are those of a base within
-:math:`(2e + 12)u`, and :math:`[x]_+^{1/e}` is Hölder continuous: :math:`|\Delta p_i| \le (8\alpha u)^{1/e}`, for any number of scores.
+:math:`(2e + 12)u`, and :math:`[x]_+^{1/e}` is Hölder continuous: :math:`|\Delta p_i| \le (8\alpha u)^{1/e}`, for any
+number of scores.
 
 This module is the oracle of :mod:`theory.maxent.kernels`, which solves one row after another, compiled, and to which
 :func:`solve` hands over unless ``THEORY_BACKEND`` says otherwise.
