@@ -12,7 +12,7 @@ from pathlib import Path
 
 from theory.evidence.options import read_root
 
-_TASKS = ("moons", "digits", "meshes")
+_TASKS = ("moons", "digits", "meshes", "numerals")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

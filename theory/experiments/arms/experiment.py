@@ -29,11 +29,12 @@ from theory.experiments.arms.arm import ARMS, Arm, find_arm
 from theory.experiments.arms.lessons import SEARCH, Lessons
 from theory.experiments.arms.plan import PLAIN, Condition, budget, conditions
 from theory.experiments.arms.search import Found, choose_rate
+from theory.experiments.arms.sentences import TASK as NUMERALS, Sentences
 from theory.experiments.arms.training import COLUMNS, TIMES, Trained, train
+from theory.experiments.arms.translating import translate
 from theory.experiments.training.sources import fingerprint_sources
 
 _HOME = Path(__file__).parents[3]
-_PACKAGES = ("numpy", "torch", "scikit-learn")
 UNITS = {
     **dict.fromkeys(("architecture", "similarity", "labels", "start", "seed", "rate", "parameters"), "1"),
     "epochs": "1",
@@ -57,16 +58,17 @@ class Setting:
 
     def identity(self) -> dict[str, Any]:
         """Return what the numbers depend on besides the arm, the rate and the condition."""
+        learn, source = (translate, "num2words") if self.task == NUMERALS else (train, "scikit-learn")
         return {
             "task": self.task,
             "scale": self.scale,
             "root": self.root,
             "budget": budget(self.task, self.scale)._asdict(),
-            "sources": fingerprint_sources(train, ("theory.evidence.streams",)),
+            "sources": fingerprint_sources(learn, ("theory.evidence.streams",)),
             "python": platform.python_version(),
             "machine": f"{platform.system()} {platform.machine()}",
             "processor": processor(),
-            **{name: version(name) for name in _PACKAGES},
+            **{name: version(name) for name in ("numpy", "torch", source)},
         }
 
 
@@ -93,11 +95,14 @@ def piece(arm: Arm, setting: Setting, condition: Condition, rate: float, *, sear
         with np.load(path) as file:
             return Trained(tuple(file["epochs"].tolist()), file["measured"], int(file["parameters"]))
     first, count = (SEARCH, own.search_runs) if search else (0, own.pairs)
-    lessons = Lessons(
-        setting.task, tuple(range(first, first + count)), search, condition.labels, condition.start, setting.root
-    )
+    seeds = tuple(range(first, first + count))
+    asked = (setting.task, seeds, search, condition.labels, condition.start, setting.root)
+    given: dict[str, Any] = {"rate": rate, "epochs": own.epochs, "decay": own.decay}
     begun = time.perf_counter()
-    made = train(arm, lessons, rate=rate, epochs=own.epochs, decay=own.decay)
+    if setting.task == NUMERALS:
+        made = translate(arm, Sentences(*asked), **given)
+    else:
+        made = train(arm, Lessons(*asked), **given)
     stored = io.BytesIO()
     np.savez(stored, **made._asdict())
     write_whole(path, stored.getvalue())
@@ -114,7 +119,7 @@ def run_experiment(
     Parameters
     ----------
     task : str
-        One of ``SUBJECTS``.
+        One of ``SUBJECTS``, or ``numerals``.
     scale : {"quick", "paper"}
     root : int
         Entropy of every random stream.
