@@ -58,7 +58,6 @@ HOMES = {  # a package and the only places that may import it
     ),
     "trimesh": ("experiments/",),
     "num2words": ("experiments/",),
-    "sacrebleu": ("experiments/",),
     "jax": (),
     "safetensors": ("lipschitz/certificate/weights_file.py",),
     "pytest": ("evidence/plugin.py",),

@@ -97,8 +97,7 @@ def test_figures_say_what_is_missing_before_anything_is_computed(installed):
     assert (told.returncode, told.stdout) == (2, "")
     assert "learning_curves needs " in told.stderr
     assert "arms-moons-curves.csv, which is missing here: a checkout of the repository has it" in told.stderr
-    code = "from theory.experiments.analysis import read_arms; read_arms('moons'); read_arms('moons', '-curves')"
-    read = installed(code)
+    read = installed("from theory.experiments.analysis import read_arms as r; r('moons'); r('moons', '-curves')")
     assert "arms-moons-curves.csv: expected a table, found none" in read.stderr
 
 

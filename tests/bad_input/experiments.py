@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 VALID = {
-    "train_moons": {"attention": "metric", "seed": 3, "rate": 0.125, "epochs": 1, "root": 5},
+    "train_moons": {"attention": "metric", "seed": 3, "rate": 0.125, "epochs": 1, "matching": "width", "root": 5},
     "data.draw_two_moons": {"points": 5, "noise": 0.25, "rng": np.random.default_rng(0)},
 }
 

@@ -1,9 +1,8 @@
-"""The numerals against grammars written out here, number by number; and no number is in two parts."""
+"""The numerals against grammars written out here, number by number; and the stems they are cut into."""
 
 import numpy as np
 import pytest
 
-from theory.evidence import stream
 from theory.experiments.data import numerals
 
 pytest.importorskip("num2words")
@@ -106,30 +105,25 @@ def test_every_rule_of_the_grammar(language):
         assert numerals.numeral(number, language) == GRAMMARS[language](number)
 
 
-def test_no_number_is_in_two_parts_in_any_language():
-    corpus = numerals.draw_corpus(stream("tests.numerals", 0), train=2500, validation=250, test=250)
-    assert [len(part) for part in (corpus.train, corpus.validation, corpus.test)] == [5000, 500, 500]
-    parts = [set(part.sources) for part in (corpus.train, corpus.validation, corpus.test)]
-    assert [len(part) for part in parts] == [2500, 250, 250]  # a repetition would be likely
-    assert not parts[0] & parts[1]
-    assert not parts[0] & parts[2]
-    assert not parts[1] & parts[2]
-    words = [set(part.targets) for part in (corpus.train, corpus.validation, corpus.test)]
-    assert not words[0] & (words[1] | words[2])
+@pytest.mark.parametrize("language", GRAMMARS)
+def test_stems_are_all_there_are_and_say_what_was_written(language):
+    drawn = np.random.default_rng(8).integers(0, 100_000, size=500)
+    known = set(numerals.stems(language))
+    for number in {*range(0, 100_000, 1000), *range(80_000, 80_120), *drawn.tolist()}:
+        name = GRAMMARS[language](number)
+        cut = numerals.split_numeral(name)
+        assert set(cut) <= known
+        space = "" if language == "de" else " "
+        assert space.join(cut).replace(" -", "-").replace(" ,", ",") == name
 
 
-def test_a_pair_is_the_same_number_in_the_language_of_its_mark():
-    names = {english(number): number for number in range(100_000)}
-    pairs = numerals.draw_corpus(stream("tests.numerals", 1), train=50, validation=1, test=1).train
-    for tag, source, target in zip(pairs.marks, pairs.sources, pairs.targets, strict=True):
-        assert target == GRAMMARS[tag.strip("<>")](names[source])
-    assert pairs.marks == ("<de>", "<fr>") * 50
-
-
-def test_the_draw_depends_on_the_generator_alone():
-    sizes = {"train": 5, "validation": 2, "test": 2}
-    assert numerals.draw_corpus(stream("t", 3), **sizes) == numerals.draw_corpus(stream("t", 3), **sizes)
-    assert numerals.draw_corpus(stream("t", 3), **sizes) != numerals.draw_corpus(stream("t", 4), **sizes)
+def test_stems_that_hold_the_german_and():
+    assert numerals.split_numeral("neunundneunzigtausendneunhundertneunundneunzig") == (
+        "neun", "und", "neunzig", "tausend", "neun", "hundert", "neun", "und", "neunzig",
+    )  # fmt: skip
+    assert numerals.split_numeral("one thousand, two hundred and one") == (
+        "one", "thousand", ",", "two", "hundred", "and", "one",
+    )  # fmt: skip
 
 
 def test_bad_input():
@@ -141,10 +135,8 @@ def test_bad_input():
         numerals.numeral(1.5, "de")
     with pytest.raises(ValueError, match="language: expected one of en, de, fr, got 'nl'"):
         numerals.numeral(1, "nl")
-    with pytest.raises(ValueError, match="expected at most 100000 numbers in all"):
-        numerals.draw_corpus(stream("t", 0), train=99_999, validation=1, test=1)
-    with pytest.raises(ValueError, match="test: expected an integer of at least 1"):
-        numerals.draw_corpus(stream("t", 0), train=5, validation=1, test=0)
+    with pytest.raises(TypeError, match="text: expected"):
+        numerals.split_numeral(7)
 
 
 def test_without_num2words(monkeypatch):

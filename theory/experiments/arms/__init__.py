@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         tasks as tasks,
     )
     from theory.experiments.arms.search import Found as Found, choose_rate as choose_rate
+    from theory.experiments.arms.sentences import Sentences as Sentences
     from theory.experiments.arms.training import Trained as Trained, train as train
+    from theory.experiments.arms.translating import Translators as Translators, translate as translate
 
 open_lazily(__name__)

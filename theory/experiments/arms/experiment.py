@@ -31,11 +31,12 @@ from theory.experiments.arms.folders import Folder, FolderLessons, open_folder
 from theory.experiments.arms.lessons import SEARCH, Lessons
 from theory.experiments.arms.plan import PLAIN, Condition, budget, conditions
 from theory.experiments.arms.search import Found, choose_rate
+from theory.experiments.arms.sentences import TASK as NUMERALS, Sentences
 from theory.experiments.arms.sources import STREAMS, fingerprint_sources
 from theory.experiments.arms.training import COLUMNS, TIMES, Trained, train
+from theory.experiments.arms.translating import translate
 
 _HOME = Path(__file__).parents[3]
-_PACKAGES = ("numpy", "torch", "scikit-learn")
 UNITS = {
     **dict.fromkeys(("architecture", "similarity", "labels", "start", "seed", "rate", "parameters"), "1"),
     "epochs": "1",
@@ -62,18 +63,19 @@ class Setting:
 
     def identity(self) -> dict[str, Any]:
         """Return what the numbers depend on besides the arm, the rate and the condition."""
-        read = () if self.data is None else (FolderLessons.__module__,)
+        learn, source = (translate, "num2words") if self.task == NUMERALS else (train, "scikit-learn")
+        reader = () if self.data is None else (FolderLessons.__module__,)
         return {
             "task": self.task,
             "scale": self.scale,
             "root": self.root,
             "budget": budget(self.task, self.scale)._asdict(),
-            "sources": fingerprint_sources(train, (STREAMS, *read)),
+            "sources": fingerprint_sources(learn, (STREAMS, *reader)),
             **({} if self.data is None else {"data": self.data.sha256}),
             "python": platform.python_version(),
             "machine": f"{platform.system()} {platform.machine()}",
             "processor": processor(),
-            **{name: version(name) for name in _PACKAGES},
+            **{name: version(name) for name in ("numpy", "torch", source)},
         }
 
 
@@ -102,9 +104,13 @@ def piece(arm: Arm, setting: Setting, condition: Condition, rate: float, *, sear
     first, count = (SEARCH, own.search_runs) if search else (0, own.pairs)
     seeds = tuple(range(first, first + count))
     asked = (setting.task, seeds, search, condition.labels, condition.start, setting.root)
-    lessons = Lessons(*asked) if setting.data is None else FolderLessons(*asked, setting.data.path)
+    given: dict[str, Any] = {"rate": rate, "epochs": own.epochs, "decay": own.decay}
     begun = time.perf_counter()
-    made = train(arm, lessons, rate=rate, epochs=own.epochs, decay=own.decay)
+    if setting.task == NUMERALS:
+        made = translate(arm, Sentences(*asked), **given)
+    else:
+        lessons = Lessons(*asked) if setting.data is None else FolderLessons(*asked, setting.data.path)
+        made = train(arm, lessons, **given)
     stored = io.BytesIO()
     np.savez(stored, **made._asdict())
     write_whole(path, stored.getvalue())
@@ -127,7 +133,7 @@ def run_experiment(
     Parameters
     ----------
     task : str
-        One of ``SUBJECTS``.
+        One of ``SUBJECTS``, or ``numerals``.
     scale : {"quick", "paper"}
     root : int
         Entropy of every random stream.

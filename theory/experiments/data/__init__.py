@@ -11,7 +11,6 @@ if TYPE_CHECKING:
         draw_bodies as draw_bodies,
         draw_body as draw_body,
     )
-    from theory.experiments.data.corpus import Corpus as Corpus, Pairs as Pairs
     from theory.experiments.data.faces import (
         NAMES as NAMES,
         add_noise as add_noise,
@@ -27,9 +26,7 @@ if TYPE_CHECKING:
     from theory.experiments.data.idx import find_idx as find_idx, read_idx as read_idx
     from theory.experiments.data.images import group_images as group_images, small_images as small_images
     from theory.experiments.data.moons import draw_two_moons as draw_two_moons
-    from theory.experiments.data.multi30k import read_multi30k as read_multi30k
-    from theory.experiments.data.numerals import numeral as numeral
+    from theory.experiments.data.numerals import numeral as numeral, split_numeral as split_numeral, stems as stems
     from theory.experiments.data.segments import segment_sets as segment_sets
-    from theory.experiments.data.vocabulary import Vocabulary as Vocabulary, learn_vocabulary as learn_vocabulary
 
 open_lazily(__name__)

@@ -12,16 +12,15 @@ and one").
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
+import re
+from functools import cache
 
 from theory._extra import extra
-from theory._validate import as_count
-from theory.experiments.data.corpus import Corpus, Pairs
+from theory._validate import as_count, as_text
 
 LARGEST = 99_999
 LANGUAGES = ("de", "fr")
+_STEMS = re.compile(r"hundred|hundert|tausend|und|-?[^\W\d]+?(?=und|hundert|tausend|\b)|,")  # German ones are joined
 
 
 def numeral(number: int, language: str) -> str:
@@ -53,38 +52,28 @@ def numeral(number: int, language: str) -> str:
     return str(extra("num2words").num2words(int(number), lang=language))
 
 
-def language_mark(language: str) -> str:
-    """Return the token that asks for a language."""
-    return f"<{language}>"
+def split_numeral(text: str) -> tuple[str, ...]:
+    """Cut the name of a number into its stems; a hyphen stays with the stem behind it, spaces are left out.
 
-
-def draw_corpus(rng: np.random.Generator, *, train: int, validation: int, test: int) -> Corpus:
-    """Draw numbers without repetition and translate each into both languages.
+    So a language has some forty symbols, and the name of no number has more than eleven. What was written follows from
+    them: there is a space between French or English stems without a hyphen, and none between German ones.
 
     Parameters
     ----------
-    rng : Generator
-        Draws the numbers, uniformly from 0 to 99 999; no number is in two of the parts, in any language.
-    train, validation, test : int
-        Numbers in each part; a part has twice as many pairs.
+    text : str
+        As :func:`numeral` returns it.
 
-    Returns
-    -------
-    Corpus
-        Pairs in the order of drawing, German before French.
+    Examples
+    --------
+    >>> split_numeral("zweitausendeinundachtzig")
+    ('zwei', 'tausend', 'ein', 'und', 'achtzig')
+    >>> split_numeral("deux mille quatre-vingt-un")
+    ('deux', 'mille', 'quatre', '-vingt', '-un')
     """
-    sizes = [as_count(size, name) for size, name in ((train, "train"), (validation, "validation"), (test, "test"))]
-    if sum(sizes) > LARGEST + 1:
-        raise ValueError(f"train, validation, test: expected at most {LARGEST + 1} numbers in all, got {sum(sizes)}")
-    drawn = [int(number) for number in rng.choice(LARGEST + 1, size=sum(sizes), replace=False)]
-    parts = np.cumsum(sizes)
-    return Corpus(_pairs(drawn[: parts[0]]), _pairs(drawn[parts[0] : parts[1]]), _pairs(drawn[parts[1] :]))
+    return tuple(_STEMS.findall(as_text(text, "text")))
 
 
-def _pairs(numbers: Sequence[int]) -> Pairs:
-    english = [numeral(number, "en") for number in numbers]
-    return Pairs(
-        tuple(language_mark(language) for _ in numbers for language in LANGUAGES),
-        tuple(text for text in english for _ in LANGUAGES),
-        tuple(numeral(number, language) for number in numbers for language in LANGUAGES),
-    )
+@cache
+def stems(language: str) -> tuple[str, ...]:
+    """Return the stems of a language in alphabetical order: all that occur occur up to one thousand one hundred."""
+    return tuple(sorted({stem for number in range(1101) for stem in split_numeral(numeral(number, language))}))
