@@ -45,10 +45,10 @@ def test_a_missing_or_damaged_example_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"a\.npz: .*python -m theory\.experiments\.analysis\.example"):
         example.load_example(tmp_path / "a.npz")
     (tmp_path / "a.npz").write_bytes(b"PK\x03\x04 no more")
-    with pytest.raises(ValueError, match=r"a\.npz: expected two trained networks, got a damaged file"):
+    with pytest.raises(ValueError, match=r"a\.npz: expected trained networks, got a damaged file"):
         example.load_example(tmp_path / "a.npz")
     np.savez(tmp_path / "b.npz", centre=np.zeros(2))
-    with pytest.raises(ValueError, match=r"b\.npz: expected two trained networks, got a damaged file"):
+    with pytest.raises(ValueError, match=r"b\.npz: expected trained networks, got a damaged file"):
         example.load_example(tmp_path / "b.npz")
 
 

@@ -68,7 +68,8 @@ def _of_all_tasks(part: str) -> Table:
 def summarise_arms(runs: Table) -> Table:
     """Return a row per task and arm: what it scores, with a 95 % interval, and how it was trained.
 
-    ``settled`` is the logarithm by which the mean training loss fell in the last tenth of the training.
+    ``settled`` is the logarithm by which the mean training loss fell in the last tenth of the training, infinite where
+    a run diverged.
     """
     return Table.from_rows(Kind.STATISTICAL, _arms(runs), units={"test_loss": "nat", "train_loss": "nat"})
 
@@ -81,10 +82,14 @@ def _arms(runs: Table) -> Iterator[dict[str, Any]]:
                 "task": task, "architecture": arm.architecture, "similarity": arm.similarity,
                 "score": enclose_gain(own["score"]), "noisy": enclose_gain(own["noisy"]),
                 "test_loss": float(own["test_loss"].mean()), "train_loss": float(own["train_loss"].mean()),
-                "settled": float(np.log(own["late_loss"].mean() / own["train_loss"].mean())),
+                "settled": _settled(own["late_loss"].mean(), own["train_loss"].mean()),
                 "parameters": int(own["parameters"][0]), "rate": float(own["rate"][0]),
                 "epochs": int(own["epochs"][0]), "runs": len(own), "diverged": int(own["diverged"].sum()),
             }  # fmt: skip
+
+
+def _settled(late: float, last: float) -> float:
+    return float(np.log(late / last)) if np.isfinite(last) else np.inf
 
 
 def pair_gains(

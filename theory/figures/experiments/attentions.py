@@ -13,4 +13,4 @@ HUES = {
     "none": style.GREY,
 }  # fmt: skip
 ARCHITECTURES = {"published": "weighted means alone", "residual": "with residual", "block": "transformer block"}
-TASKS = {"moons": "two moons", "digits": "digits", "meshes": "meshes", "numerals": "numerals"}
+TASKS = {"moons": "two moons", "digits": "digits", "meshes": "meshes"}
