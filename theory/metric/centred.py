@@ -101,11 +101,12 @@ def average_centred(tokens: CentredTokens, scores: SplitScores, *, residual: boo
     """
     middle, x = _tokens(tokens)
     common, own = _scores(scores, size=len(x))
-    base = shared_law(common) @ x
+    law = shared_law(common)
+    base = law @ x
     if _is_large(own):
         moved = softmax_rows(common + own) @ (x - base)
     else:
-        away = shared_law(common) * np.expm1(own)
+        away = law * np.expm1(own)
         moved = away @ (x - base) / (1.0 + away.sum(axis=1))[:, np.newaxis]
     if as_flag(residual, "residual"):
         moved = x + moved
