@@ -22,7 +22,7 @@ from theory.evidence import (
     verifies,
 )
 from theory.experiments import studies
-from theory.metric.similarity import draw_parameters
+from theory.metric import draw_parameters
 
 DERIVED = ("derived",)
 CITES = ("ruan2024", "dong2021")

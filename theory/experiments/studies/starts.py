@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theory.evidence import Kind, Table, exact, stream, sweep
-from theory.experiments.arms import Arm, Lessons
-from theory.experiments.arms.lessons import SUBJECTS
+from theory.experiments.arms import SUBJECTS, Arm, Lessons
 from theory.metric import (
     CentredTokens,
     SplitScores,
