@@ -21,9 +21,13 @@ if TYPE_CHECKING:
     from theory.experiments.arms.lessons import SUBJECTS as SUBJECTS, Lessons as Lessons
     from theory.experiments.arms.network import Networks as Networks
     from theory.experiments.arms.plan import (
+        PLAIN as PLAIN,
+        TWINS as TWINS,
         Budget as Budget,
+        Condition as Condition,
         budget as budget,
         comparisons as comparisons,
+        conditions as conditions,
         margin as margin,
         tasks as tasks,
     )
