@@ -10,7 +10,7 @@ import numpy as np
 
 from theory.evidence import Claim, Verdict, at_least, bug, constant, equals, hypothesis, run_mean, verifies
 from theory.experiments import studies
-from theory.experiments.arms.plan import PLAIN, TWINS, Condition
+from theory.experiments.arms import PLAIN, TWINS, Condition
 
 PUBLISHED = "two blocks of weighted means of the tokens alone, without residual connections, normalisations or values, between linear maps"
 TASKS = {
@@ -155,3 +155,15 @@ test_meshes_residual = compared("meshes", "residual", YES)
 test_meshes_carried = compared("meshes", "carried", YES)
 test_meshes_block = compared("meshes", "block", NO)
 test_meshes_linear = compared("meshes", "linear", YES)
+
+test_digits_score_self = compared("digits", "published", YES, claimed="reported.digits-score-self")
+test_digits_score_l2 = compared("digits", "chart", NO, claimed="reported.digits-score-l2")
+test_digits_loss_self = compared("digits", "published", YES, quantity="loss", claimed="reported.digits-loss-self")
+test_digits_loss_l2 = compared("digits", "chart", YES, quantity="loss", claimed="reported.digits-loss-l2")
+test_digits_network = compared("digits", "network", YES)
+test_digits_distance = compared("digits", "distance", YES)
+test_digits_residual = compared("digits", "residual", YES)
+test_digits_carried = compared("digits", "carried", YES)
+test_digits_block = compared("digits", "block", NO)
+test_digits_plain = compared("digits", "plain", NO)
+test_digits_linear = compared("digits", "linear", NO)
