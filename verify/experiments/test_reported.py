@@ -73,10 +73,10 @@ def compared(task, name, finds, *, quantity="score", claimed=None):
         source_status=("derived",),  # the paper prints curves and violin plots, no number
         finds=(finds,),
     )
-    large = 0.99 if quantity.endswith("score") else np.log(1000.0)
+    large = 0.99 if quantity.endswith("score") else np.log(1e5)
     wrong = 0.01 if quantity.endswith("score") else 1000.0
     twins = [
-        constant("all", "the gain is of ninety-nine points, or of a loss a thousandth", margin=large),
+        constant("all", "the gain is of ninety-nine points, or the loss is a hundred-thousandth", margin=large),
         bug(
             "unit",
             "the first arm's numbers are in percent, or its losses added up over a thousand tokens",
