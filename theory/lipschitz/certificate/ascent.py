@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,16 @@ def improve_displacement(layer: AttentionWeights, points: Array, masses: Array, 
         return np.asarray(worst @ space.T)
     ends = [_ascended(jacobian, w, p, at) for at in range(n)]
     return np.asarray(max(ends, key=lambda end: end[0])[1] @ space.T)
+
+
+def float_stretch(layer: AttentionWeights, points: Array, tangent: Array, masses: Array, p: float) -> float:
+    """Return by how much a layer stretches a displacement, by floats; no number if there is none."""
+    moved = layer.push(points, tangent, masses, _floats, _shifted)[1]
+    after, before = (np.linalg.norm(h, axis=1) for h in (moved, tangent))
+    with np.errstate(all="ignore"):
+        if p == math.inf:
+            return float(after.max() / before.max())
+        return float((masses @ after**p / (masses @ before**p)) ** (1.0 / p))
 
 
 def _ascended(jacobian: Array, w: Array, p: float, at: int) -> tuple[float, Array]:

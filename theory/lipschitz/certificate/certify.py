@@ -1,7 +1,8 @@
 r"""Lipschitz constants of one layer of self-attention from its weights, each with the theorem that it comes from.
 
-Every constant is a function of the norms :math:`\alpha_h = \|B_h\|R^2` and :math:`\|V_h\|` of
-:mod:`theory.lipschitz.certificate.weights`, taken at the upper ends of their enclosures, and grows with all of them.
+Every constant is a function of the norms :math:`\alpha_h = \|B_h\|R^2`, :math:`\beta_h = (\|B_h\|R + |c_h|)R`, which
+differ by a query bias, and :math:`\|V_h\|` of :mod:`theory.lipschitz.certificate.weights`, taken at the upper ends of
+their enclosures, and grows with all of them.
 Where several theorems speak of a metric the smallest constant stands. A search adds the largest stretch that it finds,
 a lower bound: between the two lies the Lipschitz constant of the layer on the ball, and nothing more is known of it.
 """
@@ -76,6 +77,8 @@ class Certificate:
         In the order of ``METRICS``.
     alphas : tuple of float
         Upper bound of the norm of each head's form times the squared radius.
+    betas : tuple of float
+        The same with a query bias: radius times the most by which a score changes per length of the key.
     radius : float
         Of the ball that must hold all tokens.
     n : int or None
@@ -87,6 +90,7 @@ class Certificate:
 
     rows: tuple[Row, ...]
     alphas: tuple[float, ...]
+    betas: tuple[float, ...]
     radius: float
     n: int | None
     heads: int
@@ -107,6 +111,7 @@ def certify(
     *,
     n: int | None = None,
     w_out: ArrayLike | None = None,
+    b_query: ArrayLike | None = None,
     heads: int = 1,
     causal: bool = False,
     residual: bool = False,
@@ -127,6 +132,9 @@ def certify(
         Number of tokens, for the constants that depend on it.
     w_out : array_like, shape (d_out, h * d_v), optional
         Output matrix; heads are concatenated unless it is given.
+    b_query : array_like, shape (h * d_k,), optional
+        Bias of the queries. Those of keys, values and outputs change no constant and are not asked for: the first drops
+        out of the softmax, the others move all outputs alike. Distance attention admits none.
     heads : int, default 1
     causal : bool, default False
         Whether token i sees the tokens up to i only.
@@ -159,7 +167,7 @@ def certify(
     (22.167, 22.167, 'MA.L6')
     """
     layer = as_attention_weights(
-        w_query, w_key, w_value, w_out, heads=heads, causal=causal, residual=residual, score=score
+        w_query, w_key, w_value, w_out, heads=heads, causal=causal, residual=residual, score=score, b_query=b_query
     )
     size = as_positive(radius, "radius")
     in_range(size, "radius")
@@ -170,13 +178,15 @@ def certify(
     searched = as_flag(search, "search")
     norms = layer.norms()
     alphas = tuple((norm * size * size).hi for norm in norms.forms)
+    further = [(shift * size).hi for shift in norms.shifts]
+    betas = tuple(above(a + more) if more else a for a, more in zip(alphas, further, strict=True))
     if layer.score == "dot":
-        bounds = dot_bounds(norms, alphas, count, causal=layer.causal)
+        bounds = dot_bounds(norms, alphas, betas, count, causal=layer.causal)
     else:
         bounds = distance_bounds(norms, size, count, causal=layer.causal)
     found = lower_bounds(generator, layer, norms, size, count) if searched else {}
     rows = tuple(_row(metric, bounds.get(metric, []), found.get(metric), layer.residual) for metric in METRICS)
-    return Certificate(rows, alphas, size, count, layer.heads, layer.causal, layer.residual, layer.score)
+    return Certificate(rows, alphas, betas, size, count, layer.heads, layer.causal, layer.residual, layer.score)
 
 
 def _row(metric: str, bounds: list[UpperBound], found: Stretch | None, residual: bool) -> Row:

@@ -3,7 +3,9 @@ r"""One layer of self-attention given by its weight matrices, and what it does t
 Head h has the score :math:`\langle W_Q^hx, W_K^hy\rangle/\sqrt{d_k}`, of the form :math:`B_h = W_Q^{h\top}W_K^h/
 \sqrt{d_k}`, and the value matrix :math:`V_h = W_O^hW_V^h`. Distance attention has tied queries and keys, the score
 :math:`-|W_Q^h(x - y)|^2/\sqrt{d_k}` and :math:`V_h = W_O^hW_V^hA_h`, :math:`A_h = W_Q^{h\top}W_Q^h/\sqrt{d_k}`.
-Spectral norms are enclosed: the products of matrices and the singular values are charged with their rounding.
+A query bias :math:`b_h` makes the form affine, by :math:`c_h = W_K^{h\top}b_h/\sqrt{d_k}`; other biases need not be
+known (:mod:`theory.lipschitz.certificate.biased`). Spectral norms are enclosed: the products of matrices and the
+singular values are charged with their rounding.
 
 References
 ----------
@@ -20,7 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_choice, as_count, as_flag, as_matrix, frozen
+from theory._validate import as_choice, as_count, as_flag, as_matrix, as_vector, frozen
 from theory.evidence import Interval
 from theory.evidence.roundoff import gamma
 
@@ -69,6 +71,8 @@ class Norms(NamedTuple):
     """Of ``W_V`` alone."""
     out: Interval
     """Of ``W_O``, all heads together."""
+    shifts: tuple[Interval, ...]
+    """Lengths of ``W_K^T b_Q / sqrt(d_k)``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,6 +88,7 @@ class AttentionWeights:
     causal, residual : bool
         Whether token i sees the tokens up to i only, and whether the input is added.
     score : {"dot", "distance"}
+    b_query : numpy.ndarray, shape (h, d_k), or None
     """
 
     w_query: Array
@@ -93,6 +98,7 @@ class AttentionWeights:
     causal: bool
     residual: bool
     score: str
+    b_query: Array | None = None
 
     @property
     def dim(self) -> int:
@@ -116,16 +122,26 @@ class AttentionWeights:
         """Return ``W_Q^T W_K / sqrt(d_k)`` of a head in floats, shape (d, d)."""
         return np.asarray(self.w_query[head].T @ self.w_key[head] / math.sqrt(self.w_query.shape[1]))
 
+    def shift(self, head: int) -> Array:
+        """Return ``W_K^T b_Q / sqrt(d_k)`` of a head in floats, shape (d,)."""
+        if self.b_query is None:
+            return np.zeros(self.dim)
+        return np.asarray(self.w_key[head].T @ self.b_query[head] / math.sqrt(self.w_query.shape[1]))
+
     def norms(self) -> Norms:
-        """Enclose the spectral norms of forms, of value matrices and of ``w_out``, 1 where heads are concatenated."""
+        """Enclose the norms of forms and shifts, of value matrices and of ``w_out``, 1 where heads are concatenated."""
         root = Interval.exactly(self.w_query.shape[1]).sqrt()
         pairs = zip(self.w_query, self.w_key, strict=True)
         forms = tuple(_nonnegative(_product_norm(query.T, key) / root) for query, key in pairs)
         own = tuple(_product_norm(value) for value in self.w_value)
+        shifts = (Interval.exactly(0.0),) * self.heads
+        if self.b_query is not None:
+            both = zip(self.w_key, self.b_query, strict=True)
+            shifts = tuple(_nonnegative(_product_norm(key.T, bias[:, np.newaxis]) / root) for key, bias in both)
         if self.w_out is None:
-            return Norms(forms, own, own, Interval.exactly(1.0))
+            return Norms(forms, own, own, Interval.exactly(1.0), shifts)
         values = tuple(_product_norm(self.slice(head), self.w_value[head]) for head in range(self.heads))
-        return Norms(forms, values, own, _product_norm(self.w_out))
+        return Norms(forms, values, own, _product_norm(self.w_out), shifts)
 
     def mean_map(self) -> Array:
         """Return what becomes of tokens that are all at one place, in floats, shape (d_out, d)."""
@@ -149,6 +165,8 @@ class AttentionWeights:
         for head in range(self.heads):
             first, second = lift(self.w_query[head].T), lift(self.w_key[head].T)
             q, dq = points @ first, tangent @ first
+            if self.b_query is not None:
+                q = q + lift(self.b_query[head])
             if self.score == "dot":
                 k, dk = points @ second, tangent @ second
                 scores = (q @ k.T) * root
@@ -182,13 +200,15 @@ def as_attention_weights(
     causal: bool,
     residual: bool,
     score: str,
+    b_query: ArrayLike | None = None,
 ) -> AttentionWeights:
     """Check weights, heads stacked along the rows of the first three and the columns of ``w_out``, and split them.
 
     Raises
     ------
     ValueError
-        If shapes do not fit, the score is another one, or distance attention has keys other than its queries.
+        If shapes do not fit, the score is another one, or distance attention has keys other than its queries, or a bias
+        of the queries alone.
     TypeError
         If an array is no array of real numbers.
     """
@@ -207,11 +227,18 @@ def as_attention_weights(
         raise ValueError(f"residual: expected outputs of dimension {query.shape[1]} as the tokens, got {width}")
     if kind == "distance" and not np.array_equal(query, key):
         raise ValueError("w_key: expected the entries of w_query, which distance attention ties to it, got others")
-    for name, given in (("w_query", query), ("w_key", key), ("w_value", value), ("w_out", out)):
+    bias = None if b_query is None else as_vector(b_query, "b_query", size=query.shape[0])
+    if kind == "distance" and bias is not None:
+        raise ValueError(
+            "b_query: expected none for distance attention: no theorem covers one that keys do not share, and one that "
+            "they share cancels in every difference, so that it may be left out"
+        )
+    for name, given in (("w_query", query), ("w_key", key), ("w_value", value), ("w_out", out), ("b_query", bias)):
         if given is not None:
             in_range(given, name)
     first, second, third = (frozen(m.reshape(count, -1, m.shape[1])) for m in (query, key, value))
-    return AttentionWeights(first, second, third, None if out is None else frozen(out), masked, added, kind)
+    split = None if bias is None or not bias.any() else frozen(bias.reshape(count, -1))
+    return AttentionWeights(first, second, third, None if out is None else frozen(out), masked, added, kind, split)
 
 
 def in_range(numbers: Array | float, name: str) -> None:
