@@ -73,7 +73,13 @@ def _certify_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--causal", action="store_true", help="token i sees the tokens up to i only")
     parser.add_argument("--residual", action="store_true", help="the input is added to the output")
     parser.add_argument("--no-search", action="store_true", help="constants only, no lower bounds")
-    parser.add_argument("--names", metavar="NAME=KEY,...", help="names in FILE of w_query, w_key, w_value, w_out")
+    parser.add_argument("--scale", type=float, metavar="S", help="factor of the scores (default: one over root d_k)")
+    parser.add_argument(
+        "--names",
+        metavar="NAME=KEY,...",
+        help="names in FILE of w_query, w_key, w_value, w_out, or w_qkv for all three, and of b_query and other biases",
+    )
+    parser.add_argument("--convention", help="rows (default, y = W x) or columns (y = x W) of matrices are outputs")
     parser.add_argument("--json", action="store_true", help="print JSON with all digits and the worst tokens found")
 
 

@@ -112,6 +112,7 @@ def certify(
     n: int | None = None,
     w_out: ArrayLike | None = None,
     b_query: ArrayLike | None = None,
+    scale: float | None = None,
     heads: int = 1,
     causal: bool = False,
     residual: bool = False,
@@ -124,7 +125,8 @@ def certify(
     Parameters
     ----------
     w_query, w_key : array_like, shape (h * d_k, d)
-        Heads stacked along the rows; scores are divided by :math:`\sqrt{d_k}`.
+        Heads stacked along the rows; scores are divided by :math:`\sqrt{d_k}` unless ``scale`` is given. Keys and
+        values may have fewer heads, each for as many consecutive heads of the queries.
     w_value : array_like, shape (h * d_v, d)
     radius : float
         Every token must have at most this length. The constants grow with it, most of them exponentially.
@@ -135,7 +137,10 @@ def certify(
     b_query : array_like, shape (h * d_k,), optional
         Bias of the queries. Those of keys, values and outputs change no constant and are not asked for: the first drops
         out of the softmax, the others move all outputs alike. Distance attention admits none.
+    scale : float, optional
+        Factor of the scores.
     heads : int, default 1
+        Of the queries.
     causal : bool, default False
         Whether token i sees the tokens up to i only.
     residual : bool, default False
@@ -167,8 +172,9 @@ def certify(
     (22.167, 22.167, 'MA.L6')
     """
     layer = as_attention_weights(
-        w_query, w_key, w_value, w_out, heads=heads, causal=causal, residual=residual, score=score, b_query=b_query
-    )
+        w_query, w_key, w_value, w_out, heads=heads, causal=causal, residual=residual, score=score, b_query=b_query,
+        scale=scale,
+    )  # fmt: skip
     size = as_positive(radius, "radius")
     in_range(size, "radius")
     count = None if n is None else as_count(n, "n")

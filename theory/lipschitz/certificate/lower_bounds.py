@@ -144,7 +144,7 @@ def _plane(layer: AttentionWeights, norms: Norms, radius: float) -> _Plane:
     reaches = {radius, min(radius, math.sqrt(_SHARPEST / size))} if size else {radius}
     if layer.score == "distance":
         _, sizes, right = np.linalg.svd(layer.w_query[head])
-        scale = max(float(sizes[0]) ** 2 / math.sqrt(layer.w_query.shape[1]), 1e-12)
+        scale = max(float(sizes[0]) ** 2 / layer.divisor, 1e-12)
         basis = np.ascontiguousarray(right[:1].T)
         return _Plane(layer, head, basis, SquaredDistance(scale), radius, tuple(sorted(reaches)))
     form = layer.form(head)

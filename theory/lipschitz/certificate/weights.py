@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_choice, as_count, as_flag, as_matrix, as_vector, frozen
+from theory._validate import as_between, as_choice, as_count, as_flag, as_matrix, as_vector, frozen
 from theory.evidence import Interval
 from theory.evidence.roundoff import gamma
 
@@ -58,6 +58,7 @@ def _product_norm(*factors: Array) -> Interval:
 
 
 _LEAST = 1e-70  # taken: squares of products of two stay normal numbers, where rounding is relative
+_LEAST_SCALE = 1e-20  # taken: a factor more leaves them normal
 
 
 class Norms(NamedTuple):
@@ -89,6 +90,8 @@ class AttentionWeights:
         Whether token i sees the tokens up to i only, and whether the input is added.
     score : {"dot", "distance"}
     b_query : numpy.ndarray, shape (h, d_k), or None
+    scale : float or None
+        Factor of the scores; None divides them by the root of ``d_k``.
     """
 
     w_query: Array
@@ -99,6 +102,7 @@ class AttentionWeights:
     residual: bool
     score: str
     b_query: Array | None = None
+    scale: float | None = None
 
     @property
     def dim(self) -> int:
@@ -118,19 +122,26 @@ class AttentionWeights:
             return np.eye(self.heads * size)[:, columns]
         return np.ascontiguousarray(self.w_out[:, columns])
 
+    @property
+    def divisor(self) -> float:
+        """What scores are divided by, in floats."""
+        return math.sqrt(self.w_query.shape[1]) if self.scale is None else 1.0 / self.scale
+
     def form(self, head: int) -> Array:
         """Return ``W_Q^T W_K / sqrt(d_k)`` of a head in floats, shape (d, d)."""
-        return np.asarray(self.w_query[head].T @ self.w_key[head] / math.sqrt(self.w_query.shape[1]))
+        return np.asarray(self.w_query[head].T @ self.w_key[head] / self.divisor)
 
     def shift(self, head: int) -> Array:
         """Return ``W_K^T b_Q / sqrt(d_k)`` of a head in floats, shape (d,)."""
         if self.b_query is None:
             return np.zeros(self.dim)
-        return np.asarray(self.w_key[head].T @ self.b_query[head] / math.sqrt(self.w_query.shape[1]))
+        return np.asarray(self.w_key[head].T @ self.b_query[head] / self.divisor)
 
     def norms(self) -> Norms:
         """Enclose the norms of forms and shifts, of value matrices and of ``w_out``, 1 where heads are concatenated."""
         root = Interval.exactly(self.w_query.shape[1]).sqrt()
+        if self.scale is not None:
+            root = 1.0 / Interval.exactly(self.scale)
         pairs = zip(self.w_query, self.w_key, strict=True)
         forms = tuple(_nonnegative(_product_norm(query.T, key) / root) for query, key in pairs)
         own = tuple(_product_norm(value) for value in self.w_value)
@@ -161,6 +172,8 @@ class AttentionWeights:
         outputs = points if self.residual else lift(np.zeros(1))
         moved = tangent if self.residual else lift(np.zeros(1))
         root = lift(np.array([float(self.w_query.shape[1])])).item() ** lift(np.array([-0.5])).item()
+        if self.scale is not None:
+            root = lift(np.array([self.scale])).item()
         seen = np.tril(np.ones((len(points),) * 2, dtype=bool)) if self.causal else np.ones((1, 1), dtype=bool)
         for head in range(self.heads):
             first, second = lift(self.w_query[head].T), lift(self.w_key[head].T)
@@ -201,8 +214,11 @@ def as_attention_weights(
     residual: bool,
     score: str,
     b_query: ArrayLike | None = None,
+    scale: float | None = None,
 ) -> AttentionWeights:
     """Check weights, heads stacked along the rows of the first three and the columns of ``w_out``, and split them.
+
+    Keys and values may have fewer heads, each of which serves as many consecutive ones of the queries.
 
     Raises
     ------
@@ -216,13 +232,16 @@ def as_attention_weights(
     kind = as_choice(score, "score", SCORES)
     masked, added = as_flag(causal, "causal"), as_flag(residual, "residual")
     query = as_matrix(w_query, "w_query")
-    key = as_matrix(w_key, "w_key", shape=(query.shape[0], query.shape[1]))
+    key = as_matrix(w_key, "w_key", shape=(None, query.shape[1]))
     value = as_matrix(w_value, "w_value", shape=(None, query.shape[1]))
-    for name, matrix in (("w_query", query), ("w_value", value)):
-        if matrix.shape[0] % count:
-            raise ValueError(f"{name}: expected a multiple of {count} rows, one block a head, got {matrix.shape[0]}")
-    out = None if w_out is None else as_matrix(w_out, "w_out", shape=(None, value.shape[0]))
-    width = value.shape[0] if out is None else out.shape[0]
+    if query.shape[0] % count:
+        raise ValueError(f"w_query: expected a multiple of {count} rows, one block a head, got {query.shape[0]}")
+    shared = _shared_heads(query.shape[0], key.shape[0], count)
+    if value.shape[0] % shared:
+        raise ValueError(f"w_value: expected a multiple of {shared} rows, one block a head, got {value.shape[0]}")
+    joined = value.shape[0] // shared * count
+    out = None if w_out is None else as_matrix(w_out, "w_out", shape=(None, joined))
+    width = joined if out is None else out.shape[0]
     if added and width != query.shape[1]:
         raise ValueError(f"residual: expected outputs of dimension {query.shape[1]} as the tokens, got {width}")
     if kind == "distance" and not np.array_equal(query, key):
@@ -233,12 +252,29 @@ def as_attention_weights(
             "b_query: expected none for distance attention: no theorem covers one that keys do not share, and one that "
             "they share cancels in every difference, so that it may be left out"
         )
+    factor = None if scale is None else as_between(scale, "scale", _LEAST_SCALE, 1.0 / _LEAST_SCALE)
     for name, given in (("w_query", query), ("w_key", key), ("w_value", value), ("w_out", out), ("b_query", bias)):
         if given is not None:
             in_range(given, name)
-    first, second, third = (frozen(m.reshape(count, -1, m.shape[1])) for m in (query, key, value))
+    first = frozen(query.reshape(count, -1, query.shape[1]))
+    blocks = (m.reshape(shared, -1, m.shape[1]) for m in (key, value))
+    second, third = (frozen(np.repeat(m, count // shared, axis=0)) for m in blocks)
     split = None if bias is None or not bias.any() else frozen(bias.reshape(count, -1))
-    return AttentionWeights(first, second, third, None if out is None else frozen(out), masked, added, kind, split)
+    return AttentionWeights(
+        first, second, third, None if out is None else frozen(out), masked, added, kind, split, factor
+    )
+
+
+def _shared_heads(rows: int, of_keys: int, heads: int) -> int:
+    """Return how many heads keys and values have."""
+    size = rows // heads
+    shared = of_keys // size if size else 0
+    if of_keys != shared * size or shared == 0 or heads % shared:
+        raise ValueError(
+            f"w_key: expected shape ({rows}, d), or {size} rows for each of fewer heads that divide {heads}, got "
+            f"{of_keys} rows"
+        )
+    return shared
 
 
 def in_range(numbers: Array | float, name: str) -> None:
