@@ -84,7 +84,10 @@ def _certify_options(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 if all is well, 1 if something is stale, 2 if something asked for is missing or broken."""
+    """Run one command.
+
+    0 if all is well, 1 if something is stale or a certificate is refuted, 2 if what is asked for is missing or broken.
+    """
     options = _parser().parse_args(arguments)
     if options.verb == "certify":
         return _certify(options)
@@ -109,6 +112,9 @@ def _certify(options: argparse.Namespace) -> int:
     except (ValueError, TypeError, ImportError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
+    except ArithmeticError as error:  # a row that the search refutes
+        sys.stderr.write(f"nothing is certified, by a fault of this package that should be reported: {error}\n")
+        return 1
     return 0
 
 

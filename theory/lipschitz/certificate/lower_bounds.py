@@ -25,7 +25,7 @@ from theory.lipschitz.constants.frobenius import opposed_ratio
 from theory.lipschitz.local_norms import as_exponent, weighted_norm
 from theory.lipschitz.search.worst_cloud import search_worst_cloud
 
-_FEW = 6  # taken: the most tokens that are all moved one by one
+_FEW = 6  # taken: the most tokens that a search places one by one
 _INSIDE = 1.0 - 2.0**-40  # of the radius: rounded tokens of this length are in the ball
 _SHARPEST = 14.0  # taken: alpha at which exp(2 alpha) is what the lightest atoms of a search can make use of
 _STARTS, _CLIMBS = 3, 80  # taken: starts of the search and steps of each
@@ -121,9 +121,9 @@ def lower_bounds(
         few = min(n or 3, 3)
         if several:
             tried["max"] = _larger(_found_stretch(rng, plane, math.inf, np.ones(few)), balanced)
-        if n is not None and 1 < n <= _FEW:
-            tried["mean"] = _found_stretch(rng, plane, 1, np.ones(n))
-            tried["frobenius"] = _found_stretch(rng, plane, 2, np.ones(n))
+        if n is not None and several:  # tokens after these that stay where they are only add to what is stretched
+            tried["mean"] = _found_stretch(rng, plane, 1, np.ones(min(n, _FEW)))
+            tried["frobenius"] = _found_stretch(rng, plane, 2, np.ones(min(n, _FEW)))
         return {name: _larger(together, stretch) or together for name, stretch in tried.items()}
     for name, p in (("W1", 1), ("W2", 2), ("Winf", math.inf)):
         tried[name] = _found_stretch(rng, plane, p)
