@@ -13,13 +13,13 @@ from theory.lipschitz.certificate import as_attention_weights, certify, enclose_
 from theory.lipschitz.constants import opposed_ratio
 from verify.inputs import FLOOR, INSIDE, draw_cloud, push_within
 
-SIZES = ((1.0, 1.0, 1.0), (2.0**-6, 2.0**9, 2.0**-7))  # radius, of the queries, of values
+SIZES = ((1.0, 1.0, 1.0), (2.0**-6, 2.0**9, 2.0**-7), (2.0**5, 2.0**-8, 2.0**10))  # radius, of the queries, of values
 NAMES = ("w_query", "w_key", "w_value", "w_out")
 
 
 def drawn(rng, k):
     """Draw a radius, matrices of one or two heads and all four biases, of alpha and |c|R up to about 3."""
-    d, heads, (radius, turn, value) = 1 + k % 3, 1 + k % 2, SIZES[k // 2 % 2]
+    d, heads, (radius, turn, value) = 1 + k % 3, 1 + k % 2, SIZES[k // 2 % 3]
     shapes = ((2 * heads, d), (2 * heads, d), (2 * heads, d), (d, 2 * heads))
     scales = (turn, 1.0 / (turn * radius**2), value, 1.0 / turn)
     matrices = {name: t * 0.6 * rng.normal(size=shape) for name, t, shape in zip(NAMES, scales, shapes, strict=True)}

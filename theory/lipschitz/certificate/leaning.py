@@ -14,6 +14,7 @@ import numpy as np
 from theory.lipschitz.certificate.ascent import float_stretch, improve_displacement
 from theory.lipschitz.certificate.weights import Array, AttentionWeights
 
+_IMPROVED = 3  # taken: of the pairs, the best whose displacement is improved
 _SHARES = tuple(10.0 ** (-k / 2.0) for k in range(1, 25))  # taken: of the light atom, down to that of a search
 
 
@@ -27,15 +28,13 @@ def leaning_pair(
     own = lean / size if size > 0.0 else key
     ways = [own, key, own + key, own - key]
     laws = [np.array([share, 1.0 - share]) for share in _SHARES] if masses is None else [masses]
-    best: tuple[float, tuple[Array, Array, Array]] | None = None
+    tried: list[tuple[float, Array, Array]] = []
     for way in (side * way / np.linalg.norm(way) for way in ways if np.linalg.norm(way) > 1e-6 for side in (1.0, -1.0)):
         for law in laws:
-            points = np.where(np.arange(law.size)[:, np.newaxis] == 0, -reach, reach) * way
-            tangent = improve_displacement(layer, points, law, p, plane)
-            found = float_stretch(layer, points, tangent, law, p)
-            if math.isfinite(found) and (best is None or found > best[0]):
-                best = found, (points, tangent, law)
-    if best is None:
-        points = np.zeros((2 if masses is None else masses.size, layer.dim))
-        return points, points, np.ones(len(points)) if masses is None else masses
-    return best[1]
+            ends = np.where(np.arange(law.size) == 0, -1.0, 1.0)[:, np.newaxis]
+            moves = (ends if p == math.inf else np.minimum(ends, 0.0)) * way
+            found = float_stretch(layer, reach * ends * way, moves, law, p)
+            tried.append((found if math.isfinite(found) else 0.0, reach * ends * way, law))
+    tried.sort(key=lambda case: -case[0])
+    best = [(points, improve_displacement(layer, points, law, p, plane), law) for _, points, law in tried[:_IMPROVED]]
+    return max(best, key=lambda case: float_stretch(layer, case[0], case[1], case[2], p))
