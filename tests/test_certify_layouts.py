@@ -181,8 +181,8 @@ def test_pickles_are_refused_with_the_reason(capsys, tmp_path, suffix):
 @pytest.mark.parametrize(
     ("called", "words"),
     [
-        ("block.attn.rotary_emb.inv_freq", "rotary or relative positions"),
-        ("model.relative_attention_bias.weight", "rotary or relative positions"),
+        ("block.attn.rotary_emb.inv_freq", "rotary positions: --rotary bounds the layer at all positions"),
+        ("model.relative_attention_bias.weight", "relative positions, for which no theorem here holds"),
         ("block.attn.q_norm.weight", "another change of queries"),
         ("block.attn.bias_k", "another change of queries"),
         ("block.attn.gate_bias", "expected every bias beside the matrices to be known"),
@@ -194,6 +194,30 @@ def test_what_changes_scores_is_refused_by_name(capsys, tmp_path, called, words)
     path = save(tmp_path, {**LINEAR, called: np.ones(D)})
     refused(capsys, words, path, "--names", names)
     refused(capsys, called, path, "--names", names)
+
+
+def test_rotary_positions(capsys, tmp_path):
+    """The bound at all positions is that of the product of norms; measures of tokens have none."""
+    arrays = {name: array for name, array in LINEAR.items() if not name.endswith("k_proj.bias")}
+    names = ",".join(f"w_{role}=block.attn.{letter}_proj.weight" for role, letter in
+                     (("query", "q"), ("key", "k"), ("value", "v"), ("out", "o")))  # fmt: skip
+    path = save(tmp_path, {**arrays, "block.attn.rotary_emb.inv_freq": np.ones(2)})
+    status, out, err = run(capsys, path, "--names", names, "--rotary")
+    assert (status, err) == (0, "")
+    assert "|W_Q| |W_K| R^2 by heads at most" in out
+    assert out.count("outputs depend on positions") == 3
+    alpha = np.linalg.norm(Q, 2) * np.linalg.norm(K, 2) / 2.0
+    beta = alpha + np.linalg.norm(K, 2) * np.linalg.norm(BQ) / 2.0
+    largest = np.linalg.norm(OUT @ V, 2) * (1.0 + alpha + beta)
+    found = json.loads(run(capsys, path, "--names", names, "--rotary", "--json")[1])
+    constant = {row["metric"]: row["constant"] for row in found["rows"]}
+    assert largest <= constant["max"] <= largest * (1.0 + 1e-9)
+    assert constant["W1"] is None
+    for row in certify(**PLAIN, radius=0.5, n=6, rotary=True, residual=True).rows:
+        assert row.constant is None or 1.0 < row.lower <= row.constant
+    refused(capsys, "b_key: expected none with rotary positions", save(tmp_path, LINEAR), "--names", names, "--rotary")
+    refused(capsys, "rotary: expected dot products", save(tmp_path, {"w_query": Q, "w_key": Q, "w_value": V}),
+            "--rotary", "--score", "distance")  # fmt: skip
 
 
 def test_biases_under_distances(capsys, tmp_path):

@@ -79,6 +79,7 @@ def _certify_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=KEY,...",
         help="names in FILE of w_query, w_key, w_value, w_out, or w_qkv for all three, and of b_query and other biases",
     )
+    parser.add_argument("--rotary", action="store_true", help="positions turn queries and keys: bounds for all of them")
     parser.add_argument("--convention", help="rows (default, y = W x) or columns (y = x W) of matrices are outputs")
     parser.add_argument("--json", action="store_true", help="print JSON with all digits and the worst tokens found")
 

@@ -62,7 +62,8 @@ VALID = {
     "constants.log_collapsed_diameter": {"diameter": 0.5, "norm": 0.75, "value": 1.25, "depth": 3},
     "certificate.certify": {
         **WEIGHTS, "radius": 0.5, "n": 3, "w_out": SQUARE, "b_query": np.array([0.5, -0.25]), "scale": 0.5, "heads": 1,
-        "causal": False, "residual": True, "score": "dot", "search": False, "rng": np.random.default_rng(0),
+        "causal": False, "residual": True, "score": "dot", "rotary": False, "search": False,
+        "rng": np.random.default_rng(0),
     },
     "certificate.Certificate.row": {"self": certify(**WEIGHTS, radius=0.5, search=False), "metric": "W1"},
     "certificate.as_text": {"certificate": certify(**WEIGHTS, radius=0.5, search=False)},
@@ -141,7 +142,7 @@ VALID = {
         **WEIGHTS, "w_out": SQUARE, **MADE, "b_query": np.array([0.5, -0.25]), "scale": 0.5,
     },
     "certificate.product_norm": {"factors": (SQUARE, SYMMETRIC)},
-    "certificate.AttentionWeights.norms": {"self": LAYER},
+    "certificate.AttentionWeights.norms": {"self": LAYER, "turned": True},
     "certificate.AttentionWeights.mean_map": {"self": LAYER},
     "witnesses.far_atom": {"alpha": 0.75, "mass": 0.25},
     "witnesses.straining_mass": {"alpha": 0.75},

@@ -34,6 +34,21 @@ affine in r. :math:`K_1 \le E(1 + 2\beta)` is that proof, and :math:`K_0 = E(1 +
 as :math:`e^{-\beta t} \le 1/(1 + \beta t)` and :math:`E - 2 \le 1 + 2\beta` up to 0.6, where a convex function is below
 a linear one at both ends. Without a bias :math:`\beta = \alpha`, and all constants are those of
 :mod:`theory.lipschitz.constants`.
+
+**Rotary positions** turn queries and keys by isometries :math:`T_i` of their positions: the score of tokens i and j is
+:math:`\langle b_{ij}(x_i), x_j\rangle`, :math:`b_{ij}(x) = B_{ij}^\top x + c_{ij}`, :math:`B_{ij} = \sigma
+W_Q^\top T_i^\top T_jW_K`, :math:`c_{ij} = \sigma W_K^\top T_j^\top T_ib_Q`, without a key bias, which would not drop
+out. At all positions :math:`\|B_{ij}\| \le \sigma\|W_Q\|\|W_K\|` and :math:`|c_{ij}| \le \sigma\|W_K\||b_Q|`;
+let these make :math:`\alpha` and :math:`\beta`. Displacements move outputs by
+
+.. math:: dF_i = V\Bigl[\sum_jP_{ij}h_j + \sum_jP_{ij}(x_j - m_i)\bigl(\langle h_i, B_{ij}x_j\rangle + \langle
+          b_{ij}(x_i), h_j\rangle\bigr)\Bigr],
+
+of which the query's part is at most :math:`\sum_jP_{ij}|x_j - m_i|\,\|B_{ij}\|R|h_i| \le \alpha|h_i|`, no more a
+covariance but bounded as one, while :math:`|b_{ij}(x_i)| \le \beta/R`, and scores within :math:`\pm\beta` make
+:math:`P_{ij} \le e^{2\beta}/n`, or over i under a causal mask. So :func:`largest`, :func:`masked`, :func:`counted`, and
+:func:`together` for the largest displacement hold as they are, and :func:`joint` for the mean. Measures of tokens have
+no positions: nothing is said of Wasserstein distances.
 """
 
 from __future__ import annotations
@@ -48,6 +63,11 @@ from theory.lipschitz.constants.refined import refined_w2_constant, sharp_w1_con
 def first(alpha: float, beta: float) -> float:  # noqa: ARG001  of the same form as the others
     r"""Return :math:`e^{2\beta}(1 + 2\beta)`, in W_1."""
     return sharp_w1_constant(beta)
+
+
+def joint(alpha: float, beta: float) -> float:
+    r"""Return :math:`e^{2\beta}(1 + 2\beta) + \alpha`, of the mean displacement where positions turn the form."""
+    return sharp_w1_constant(beta) + alpha
 
 
 def squares(alpha: float, beta: float) -> float:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_choice, as_count, as_flag, as_generator, as_positive
-from theory.lipschitz.certificate.lower_bounds import Stretch, lower_bounds
-from theory.lipschitz.certificate.upper_bounds import UpperBound, above, distance_bounds, dot_bounds
+from theory.lipschitz.certificate.lower_bounds import Stretch, lower_bounds, turned_lower_bounds
+from theory.lipschitz.certificate.upper_bounds import UpperBound, above, distance_bounds, dot_bounds, turned_bounds
 from theory.lipschitz.certificate.weights import as_attention_weights, in_range
 
 METRICS = ("W1", "W2", "Winf", "mean", "max", "frobenius")
@@ -86,6 +86,7 @@ class Certificate:
     heads : int
     causal, residual : bool
     score : str
+    rotary : bool
     """
 
     rows: tuple[Row, ...]
@@ -97,6 +98,7 @@ class Certificate:
     causal: bool
     residual: bool
     score: str
+    rotary: bool
 
     def row(self, metric: str) -> Row:
         """Return the row of a metric."""
@@ -117,6 +119,7 @@ def certify(
     causal: bool = False,
     residual: bool = False,
     score: str = "dot",
+    rotary: bool = False,
     search: bool = True,
     rng: np.random.Generator | None = None,
 ) -> Certificate:
@@ -148,6 +151,9 @@ def certify(
     score : {"dot", "distance"}
         Distance attention has ``w_key`` equal to ``w_query`` and multiplies by :math:`W_Q^\top W_Q/\sqrt{d_k}` before
         ``w_value``.
+    rotary : bool, default False
+        Whether queries and keys are turned by their positions. Constants then hold for all positions and isometries,
+        and without a key bias only.
     search : bool, default True
         Whether to look for displacements that are stretched much.
     rng : numpy.random.Generator, optional
@@ -182,29 +188,38 @@ def certify(
         raise ValueError(f"n: expected at most {_MOST} tokens, got {count}")
     generator = np.random.default_rng(_SEED) if rng is None else as_generator(rng, "rng")
     searched = as_flag(search, "search")
-    norms = layer.norms()
+    turned = as_flag(rotary, "rotary")
+    if turned and layer.score != "dot":
+        raise ValueError("rotary: expected dot products, which alone have a bound for all positions, got distances")
+    norms = layer.norms(turned=turned)
     alphas = tuple((norm * size * size).hi for norm in norms.forms)
     further = [(shift * size).hi for shift in norms.shifts]
     betas = tuple(above(a + more) if more else a for a, more in zip(alphas, further, strict=True))
-    if layer.score == "dot":
+    if turned:
+        bounds = turned_bounds(norms, alphas, betas, count, causal=layer.causal)
+    elif layer.score == "dot":
         bounds = dot_bounds(norms, alphas, betas, count, causal=layer.causal)
     else:
         bounds = distance_bounds(norms, size, count, causal=layer.causal)
-    found = lower_bounds(generator, layer, norms, size, count) if searched else {}
-    rows = tuple(_row(metric, bounds.get(metric, []), found.get(metric), layer.residual) for metric in METRICS)
-    return Certificate(rows, alphas, betas, size, count, layer.heads, layer.causal, layer.residual, layer.score)
+    found: dict[str, Stretch] = {}
+    if searched:
+        found = turned_lower_bounds(layer) if turned else lower_bounds(generator, layer, norms, size, count)
+    rows = tuple(_row(metric, bounds.get(metric, []), found.get(metric), layer.residual, turned) for metric in METRICS)
+    return Certificate(rows, alphas, betas, size, count, layer.heads, layer.causal, layer.residual, layer.score, turned)
 
 
-def _row(metric: str, bounds: list[UpperBound], found: Stretch | None, residual: bool) -> Row:
+def _row(metric: str, bounds: list[UpperBound], found: Stretch | None, residual: bool, turned: bool) -> Row:
     """Return the row of a metric, by the least of the upper bounds."""
     if not bounds:
-        return Row(metric, None, "", "", _missing(metric), found)
+        return Row(metric, None, "", "", _missing(metric, turned), found)
     least = min(bounds, key=lambda bound: bound.constant)
     constant = above(1.0 + least.constant) if residual else least.constant
     return Row(metric, constant, least.claim, least.label, least.hypotheses, found)
 
 
-def _missing(metric: str) -> str:
+def _missing(metric: str, turned: bool) -> str:
+    if turned and metric.startswith("W"):
+        return "no theorem: outputs depend on positions, which measures of tokens do not have"
     if metric.startswith("W"):
         return "no theorem: under a causal mask close measures may have distant images"
     return "no theorem without the number of tokens"

@@ -20,9 +20,8 @@ ROLES = (*PARTS, "w_out", "b_query", "b_key", "b_value", "b_out", "w_qkv", "b_qk
 CONVENTIONS = ("rows", "columns")
 _SHOWN = 12  # taken: names of a file in a message
 
-_POSITIONS = re.compile(
-    r"rotary|(^|[._])rope|inv_freq|relative|rel_pos|alibi|distance_embedding|position_bias", re.IGNORECASE
-)
+_ROTARY = re.compile(r"rotary|(^|[._])rope|inv_freq", re.IGNORECASE)
+_POSITIONS = re.compile(r"relative|rel_pos|alibi|distance_embedding|position_bias", re.IGNORECASE)
 _OTHER = re.compile(r"(^|[._])(q|k|query|key)_?(layer)?_?norm|(^|[._])bias_[kv]$", re.IGNORECASE)
 _BIAS = re.compile(r"bias|(^|[._])b_|(^|[._])b$", re.IGNORECASE)
 _KNOWN = {
@@ -47,7 +46,7 @@ class Arrays(NamedTuple):
     get: Callable[[str], Any]
 
 
-def chosen(file: Arrays, names: Mapping[str, str] | None) -> tuple[dict[str, str], list[str]]:
+def chosen(file: Arrays, names: Mapping[str, str] | None, *, rotary: bool) -> tuple[dict[str, str], list[str]]:
     """Return which name of a file stands for which role, and notes for a reader.
 
     Raises
@@ -84,7 +83,7 @@ def chosen(file: Arrays, names: Mapping[str, str] | None) -> tuple[dict[str, str
                 f"{path}: expected an array {called!r} as {name}, got {listed(present)}{_advice(proposal)}"
             )
     notes += _biases(wanted, present)
-    return wanted, notes + _left(file, wanted)
+    return wanted, notes + _left(file, wanted, rotary=rotary)
 
 
 def proposed(present: frozenset[str]) -> dict[str, str]:
@@ -131,7 +130,7 @@ def _biases(wanted: dict[str, str], present: frozenset[str]) -> list[str]:
     return notes
 
 
-def _left(file: Arrays, wanted: Mapping[str, str]) -> list[str]:
+def _left(file: Arrays, wanted: Mapping[str, str], *, rotary: bool) -> list[str]:
     """Say what else the module holds; raise if it changes the scores of the layer and is not accounted for."""
     used = set(wanted.values())
     left = []
@@ -143,10 +142,17 @@ def _left(file: Arrays, wanted: Mapping[str, str]) -> list[str]:
                 "they are stored head by head; split them"
             )
     for called in sorted(file.names - used):
+        if _ROTARY.search(called):
+            if not rotary:
+                raise ValueError(
+                    f"{file.path}: {called}: expected scores of tokens alone, got what looks like rotary positions: "
+                    "--rotary bounds the layer at all positions"
+                )
+            continue
         if _POSITIONS.search(called):
             raise ValueError(
-                f"{file.path}: {called}: expected scores of tokens alone, got what looks like rotary or relative "
-                "positions, for which no theorem here holds"
+                f"{file.path}: {called}: expected scores of tokens alone, got what looks like relative positions, for "
+                "which no theorem here holds"
             )
         near = called.startswith(place)
         if near and _OTHER.search(called):
@@ -185,7 +191,7 @@ def _is_mask(array: Any) -> bool:
 
 
 def arranged(
-    arrays: Mapping[str, Any], names: Mapping[str, str], *, convention: str | None, score: str
+    arrays: Mapping[str, Any], names: Mapping[str, str], *, convention: str | None, score: str, rotary: bool
 ) -> tuple[dict[str, Any], list[str]]:
     """Return matrices with outputs along their rows, split, with the bias of the queries; and notes for a reader.
 
@@ -222,6 +228,8 @@ def arranged(
         notes[0] += "; all are square, so that their shapes cannot tell: --convention columns if it is the other way"
     elif fused is not None:
         notes[0] += f", as the shape of {names['w_qkv']} says"
+    if rotary and np.any(found.get("b_key", 0.0)):
+        raise ValueError("b_key: expected none with rotary positions, which keep it from dropping out of the softmax")
     return matrices | _kept(found | matrices, names, score, notes), notes
 
 

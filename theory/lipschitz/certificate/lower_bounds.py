@@ -86,6 +86,11 @@ class _Plane(NamedTuple):
     reaches: tuple[float, ...]  # radii of the balls in which the search starts
 
 
+def turned_lower_bounds(layer: AttentionWeights) -> dict[str, Stretch]:
+    """Return what holds whatever turns queries and keys: tokens at the origin move on together."""
+    return dict.fromkeys(("mean", "max", "frobenius"), _coincident_stretch(layer))
+
+
 def lower_bounds(
     rng: np.random.Generator, layer: AttentionWeights, norms: Norms, radius: float, n: int | None
 ) -> dict[str, Stretch]:

@@ -27,7 +27,9 @@ def run_command(options: argparse.Namespace) -> str:
         With one line that says what is wrong.
     """
     names = None if options.names is None else _names(options.names)
-    weights, notes = read_layer(options.file, names, convention=options.convention, score=options.score)
+    weights, notes = read_layer(
+        options.file, names, convention=options.convention, score=options.score, rotary=options.rotary
+    )
     certificate = certify(
         **weights,
         radius=options.radius,
@@ -37,6 +39,7 @@ def run_command(options: argparse.Namespace) -> str:
         residual=options.residual,
         score=options.score,
         scale=options.scale,
+        rotary=options.rotary,
         search=not options.no_search,
     )
     notes.append(_UNSEEN)
@@ -49,10 +52,11 @@ def as_text(certificate: Certificate) -> str:
     """Return a table: a line for every metric, constants rounded up, lower bounds rounded down."""
     as_instance(certificate, "certificate", Certificate)
     alphas = ", ".join(_digits(a, _UP) for a in certificate.alphas)
-    lines = [f"tokens of length at most {certificate.radius!r}; |B| R^2 by heads at most {alphas}", ""]
+    norm = "|W_Q| |W_K|" if certificate.rotary else "|B|"
+    lines = [f"tokens of length at most {certificate.radius!r}; {norm} R^2 by heads at most {alphas}", ""]
     if certificate.betas != certificate.alphas:
         lines[0] += (
-            f"; with the query bias (|B| R + |c|) R at most {', '.join(_digits(b, _UP) for b in certificate.betas)}"
+            f"; with the query bias ({norm} R + |c|) R at most {', '.join(_digits(b, _UP) for b in certificate.betas)}"
         )
     lines.append(f"{'metric':<11}{'constant':>13}{'at least':>13}  theorem")
     for row in certificate.rows:
@@ -82,7 +86,9 @@ def as_json(certificate: Certificate) -> str:
         }
         for row in as_instance(certificate, "certificate", Certificate).rows
     ]
-    about = {name: getattr(certificate, name) for name in ("radius", "n", "heads", "causal", "residual", "score")}
+    about = {
+        name: getattr(certificate, name) for name in ("radius", "n", "heads", "causal", "residual", "score", "rotary")
+    }
     for name in ("alphas", "betas"):
         about[name] = [None if a == math.inf else a for a in getattr(certificate, name)]
     return json.dumps({**about, "rows": rows}, indent=1, allow_nan=False) + "\n"

@@ -88,6 +88,33 @@ def _dot_bounds(
     return {"W1": first, "W2": second, "Winf": largest, "mean": mean, "max": largest, "frobenius": squares}
 
 
+def turned_bounds(
+    norms: Norms, alphas: tuple[float, ...], betas: tuple[float, ...], n: int | None, *, causal: bool
+) -> dict[str, list[UpperBound]]:
+    """Return what holds of dot products with rotary positions, for norms that are turned, without the residual."""
+    plain = _dot_bounds(norms, alphas, betas, n, causal=causal)
+    found = {"max": plain["max"]}
+    if causal:
+        found |= plain
+    else:
+        pairs = list(zip(alphas, betas, strict=True))
+        fixed = "dot product; tokens in the ball; no mask"
+        mean = UpperBound(_summed(norms, [_rounded(partial(biased.joint, a, b)) for a, b in pairs]), "", "MA.L6", fixed)
+        found["mean"] = [mean]
+        if n is not None:
+            least = _summed(norms, [_rounded(partial(biased.counted, a, b, n)) for a, b in pairs])
+            squares = UpperBound(least, "", "MA.K3", f"{fixed}; {n} tokens")
+            found["mean"] += _times_number(plain["max"], n)
+            found["frobenius"] = [squares, *(_times_root(bound, n) for bound in plain["max"])]
+    words = "rotary positions, |W_Q| |W_K| for |B|"
+    return {
+        metric: [
+            bound._replace(claim="certificate.rotary", hypotheses=f"{words}; {bound.hypotheses}") for bound in bounds
+        ]
+        for metric, bounds in found.items()
+    }
+
+
 def distance_bounds(norms: Norms, radius: float, n: int | None, *, causal: bool) -> dict[str, list[UpperBound]]:
     """Return what theorems say of distance attention, without the residual."""
     diameter = 2.0 * radius

@@ -57,6 +57,11 @@ def _product_norm(*factors: Array) -> Interval:
     return _nonnegative(Interval.within(float(np.linalg.norm(matrix, 2)), error))
 
 
+def _length(one: Array, other: Array, apart: bool) -> Interval:
+    """Return the norm of a product, or the product of norms, which bounds it with an isometry between the two."""
+    return _product_norm(one) * _product_norm(other) if apart else _product_norm(one, other)
+
+
 _LEAST = 1e-70  # taken: squares of products of two stay normal numbers, where rounding is relative
 _LEAST_SCALE = 1e-20  # taken: a factor more leaves them normal
 
@@ -137,18 +142,22 @@ class AttentionWeights:
             return np.zeros(self.dim)
         return np.asarray(self.w_key[head].T @ self.b_query[head] / self.divisor)
 
-    def norms(self) -> Norms:
-        """Enclose the norms of forms and shifts, of value matrices and of ``w_out``, 1 where heads are concatenated."""
+    def norms(self, *, turned: bool = False) -> Norms:
+        """Enclose the norms of forms and shifts, of value matrices and of ``w_out``, 1 where heads are concatenated.
+
+        Where queries and keys are ``turned`` by their positions, the products of norms stand for the norms of products.
+        """
+        apart = as_flag(turned, "turned")
         root = Interval.exactly(self.w_query.shape[1]).sqrt()
         if self.scale is not None:
             root = 1.0 / Interval.exactly(self.scale)
         pairs = zip(self.w_query, self.w_key, strict=True)
-        forms = tuple(_nonnegative(_product_norm(query.T, key) / root) for query, key in pairs)
+        forms = tuple(_nonnegative(_length(query.T, key, apart) / root) for query, key in pairs)
         own = tuple(_product_norm(value) for value in self.w_value)
         shifts = (Interval.exactly(0.0),) * self.heads
         if self.b_query is not None:
             both = zip(self.w_key, self.b_query, strict=True)
-            shifts = tuple(_nonnegative(_product_norm(key.T, bias[:, np.newaxis]) / root) for key, bias in both)
+            shifts = tuple(_nonnegative(_length(key.T, bias[:, np.newaxis], apart) / root) for key, bias in both)
         if self.w_out is None:
             return Norms(forms, own, own, Interval.exactly(1.0), shifts)
         values = tuple(_product_norm(self.slice(head), self.w_value[head]) for head in range(self.heads))

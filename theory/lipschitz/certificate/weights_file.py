@@ -17,7 +17,12 @@ _PICKLES = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
 
 
 def read_weights(
-    path: Path, names: Mapping[str, str] | None = None, *, convention: str | None = None, score: str = "dot"
+    path: Path,
+    names: Mapping[str, str] | None = None,
+    *,
+    convention: str | None = None,
+    score: str = "dot",
+    rotary: bool = False,
 ) -> dict[str, Any]:
     """Return the arrays ``w_query``, ``w_key``, ``w_value`` and, if the file has them, ``w_out`` and ``b_query``.
 
@@ -34,6 +39,8 @@ def read_weights(
         columns.
     score : {"dot", "distance"}
         Of the layer, which decides what biases do.
+    rotary : bool, default False
+        Whether positions turn queries and keys, which a key bias then must not have.
 
     Returns
     -------
@@ -47,11 +54,11 @@ def read_weights(
     ModuleNotFoundError
         If a ``.safetensors`` file is given and the package is missing.
     """
-    return read_layer(path, names, convention=convention, score=score)[0]
+    return read_layer(path, names, convention=convention, score=score, rotary=rotary)[0]
 
 
 def read_layer(
-    path: Path, names: Mapping[str, str] | None, *, convention: str | None, score: str
+    path: Path, names: Mapping[str, str] | None, *, convention: str | None, score: str, rotary: bool
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what :func:`read_weights` does, and what was understood on the way, a line each."""
     if path.suffix in _PICKLES:
@@ -72,9 +79,9 @@ def read_layer(
             except Exception as error:  # of either package, for a damaged file or a type that NumPy does not know
                 raise ValueError(f"{path}: expected arrays of numbers that NumPy can read: {_line(error)}") from error
 
-        wanted, notes = chosen(Arrays(path, frozenset(present), array), names)
+        wanted, notes = chosen(Arrays(path, frozenset(present), array), names, rotary=rotary)
         arrays = {role: array(called) for role, called in wanted.items()}
-    found, more = arranged(arrays, wanted, convention=convention, score=score)
+    found, more = arranged(arrays, wanted, convention=convention, score=score, rotary=rotary)
     return found, notes + more
 
 
