@@ -143,9 +143,8 @@ def test_scale(capsys, tmp_path):
     path = save(tmp_path, PLAIN)
     for scale in (0.25, 1.0, 1e-10):
         changed = expected(w_query=scale * math.sqrt(D) * Q)
-        np.testing.assert_allclose(
-            constants_of(run(capsys, path, "--scale", str(scale), "--json")[1]), changed, rtol=1e-9
-        )
+        found = constants_of(run(capsys, path, "--scale", str(scale), "--json")[1])
+        np.testing.assert_allclose(found, changed, rtol=1e-9, atol=0.0)
     refused(capsys, "scale: expected", path, "--scale", "0")
     refused(capsys, "scale: expected", path, "--scale", "1e30")
     tied = {"w_query": Q, "w_key": Q, "w_value": V, "radius": 0.5, "score": "distance"}

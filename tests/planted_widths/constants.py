@@ -65,7 +65,7 @@ WIDTHS = [
      "squares += [_times_root(bound, n)", "squares += [_times(bound, 1.0, \"\")"),
     ("bias-without-its-radius", "certificate.query-bias", CERTIFICATE, "(shift * size).hi", "shift.hi"),
     ("bias-scaled-twice", "certificate.query-bias", WEIGHTS,
-     "bias[:, np.newaxis]) / root)", "bias[:, np.newaxis]) / root / root)"),
+     "bias[:, np.newaxis], apart) / root)", "bias[:, np.newaxis], apart) / root / root)"),
     ("largest-without-its-bias", "certificate.query-bias", BIASED,
      "max_norm_constant((alpha + beta) / 2.0)", "max_norm_constant(alpha)"),
     ("squares-without-their-bias", "certificate.query-bias", BIASED,
