@@ -219,6 +219,19 @@ def test_rotary_positions(capsys, tmp_path):
             "--rotary", "--score", "distance")  # fmt: skip
 
 
+def test_norms_beside_are_told_and_those_of_queries_refused(capsys, tmp_path):
+    """A norm of whole tokens is no part of attention; beside a fused matrix alone its module is looked at."""
+    names = "w_query=attention.self.query.weight,w_key=attention.self.key.weight,w_value=attention.self.value.weight"
+    arrays = {f"attention.self.{name}.weight": m for name, m in (("query", Q), ("key", K), ("value", V))}
+    arrays |= {"attention.output.dense.weight": OUT, "attention.output.LayerNorm.bias": BO}
+    path = save(tmp_path, arrays)
+    out = run(capsys, path, "--names", f"{names},w_out=attention.output.dense.weight")[1]
+    assert "attention.output.LayerNorm.bias is beside what was read and is not used" in out
+    fused = {"blocks.0.attn.qkv.weight": np.vstack([Q, K, V]), "blocks.0.attn.q_norm.weight": np.ones(D)}
+    path = save(tmp_path, fused)
+    refused(capsys, "another change of queries", path, "--names", "w_qkv=blocks.0.attn.qkv.weight")
+
+
 def test_biases_under_distances(capsys, tmp_path):
     tied = {"w_query": Q, "w_key": Q, "w_value": V}
     same = {**tied, "b_query": BQ, "b_key": BQ}

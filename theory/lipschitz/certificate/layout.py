@@ -23,12 +23,13 @@ _SHOWN = 12  # taken: names of a file in a message
 _ROTARY = re.compile(r"rotary|(^|[._])rope|inv_freq", re.IGNORECASE)
 _POSITIONS = re.compile(r"relative|rel_pos|alibi|distance_embedding|position_bias", re.IGNORECASE)
 _OTHER = re.compile(r"(^|[._])(q|k|query|key)_?(layer)?_?norm|(^|[._])bias_[kv]$", re.IGNORECASE)
+_NORM = re.compile(r"norm|(^|[._])ln", re.IGNORECASE)  # of whole tokens, before or after: those of queries are refused
 _BIAS = re.compile(r"bias|(^|[._])b_|(^|[._])b$", re.IGNORECASE)
 _KNOWN = {
     "w_query": r"(q_proj|query|to_q|wq|q_lin|q)\.weight|q_proj_weight",
     "w_key": r"(k_proj|key|to_k|wk|k_lin|k)\.weight|k_proj_weight",
     "w_value": r"(v_proj|value|to_v|wv|v_lin|v)\.weight|v_proj_weight",
-    "w_out": r"(o_proj|out_proj|c_proj|to_out\.0|wo|out_lin|o)\.weight",
+    "w_out": r"(o_proj|out_proj|c_proj|proj|to_out\.0|wo|out_lin|o)\.weight",
     "w_qkv": r"(c_attn|qkv|Wqkv|qkv_proj)\.weight|in_proj_weight",
 }
 _IRRELEVANT = {
@@ -160,12 +161,13 @@ def _left(file: Arrays, wanted: Mapping[str, str], *, rotary: bool) -> list[str]
                 f"{file.path}: {called}: expected scores of dot products, got what looks like another change of "
                 "queries, keys or values, for which no theorem here holds"
             )
-        if near and _BIAS.search(called) and not _is_mask(file.get(called)):
+        bias = near and _BIAS.search(called) and not _NORM.search(called)
+        if bias and not _is_mask(file.get(called)):
             raise ValueError(
                 f"{file.path}: {called}: expected every bias beside the matrices to be known; --names b_query={called} "
                 "(or b_key, b_value, b_out, b_qkv) says which it is"
             )
-        if near and _BIAS.search(called):
+        if bias:
             left.append(f"{called} is a causal mask or fills one: --causal is the option for it")
         elif near:
             left.append(f"{called} is beside what was read and is not used")
@@ -176,7 +178,9 @@ def _shared_start(names: list[str]) -> str:
     """Return the module that all names share: what they begin with, up to a dot."""
     first, last = names[0], names[-1]
     count = next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
-    return first[: first.rfind(".", 0, count) + 1]
+    place = first[: first.rfind(".", 0, count) + 1]
+    alone = all(name[len(place) :] in ("weight", "bias") for name in names)  # one fused matrix: its module is above
+    return place[: place.rfind(".", 0, -1) + 1] if alone else place
 
 
 def _is_mask(array: Any) -> bool:
