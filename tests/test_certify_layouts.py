@@ -159,6 +159,10 @@ def test_convention(capsys, tmp_path):
     assert constants_of(run(capsys, path, "--json")[1]) != expected()
     assert "their shapes cannot tell: --convention columns" in run(capsys, path)[1]
     assert "cannot tell" not in run(capsys, path, "--convention", "rows")[1]
+    flat = save(tmp_path, {name: PLAIN[name][:2] for name in ("w_query", "w_key", "w_value")})
+    assert "tokens are of 4 numbers: --convention columns" in run(capsys, flat)[1]  # of 2 the other way: both fit
+    assert "tokens are" not in run(capsys, flat, "--convention", "columns")[1]
+    path = save(tmp_path, {name: matrix.T for name, matrix in PLAIN.items()})
     refused(capsys, "convention: expected one of rows, columns", path, "--convention", "diagonal")
 
 
@@ -184,7 +188,21 @@ def test_pickles_are_refused_with_the_reason(capsys, tmp_path, suffix):
         ("model.relative_attention_bias.weight", "relative positions, for which no theorem here holds"),
         ("block.attn.q_norm.weight", "another change of queries"),
         ("block.attn.bias_k", "another change of queries"),
+        ("block.attn.norm_q.weight", "another change of queries"),
+        ("block.attn.qk_norm.weight", "another change of queries"),
+        ("block.attn.q_a_layernorm.weight", "another change of queries"),
+        ("block.attn.v_norm.weight", "another change of queries"),
+        ("block.attn.attn_sub_norm.weight", "another change of queries"),
+        ("block.attn.sinks", "another change of queries"),
+        ("block.attn.logit_scale", "another change of queries"),
+        ("block.attn.q_proj.lora_A.default.weight", "another change of queries"),
+        ("block.attn.o_proj.weight_scale", "another change of queries"),
+        ("encoder.rel_embeddings.weight", "relative positions, for which no theorem here holds"),
+        ("block.attn.pos_key_proj.weight", "relative positions, for which no theorem here holds"),
         ("block.attn.gate_bias", "expected every bias beside the matrices to be known"),
+        ("block.attn.bq", "expected every bias beside the matrices to be known"),
+        ("block.attn.q_b", "expected every bias beside the matrices to be known"),
+        ("block.attn.query/b", "expected every bias beside the matrices to be known"),
     ],
 )
 def test_what_changes_scores_is_refused_by_name(capsys, tmp_path, called, words):
@@ -195,6 +213,22 @@ def test_what_changes_scores_is_refused_by_name(capsys, tmp_path, called, words)
     refused(capsys, called, path, "--names", names)
 
 
+def test_a_module_above_that_is_called_a_norm_hides_no_bias(capsys, tmp_path):
+    arrays = {f"prenorm.attn.{part}.weight": m for part, m in (("q", Q), ("k", K), ("v", V))}
+    path = save(tmp_path, {**arrays, "prenorm.attn.q_bias": BQ})
+    names = ",".join(f"w_{role}=prenorm.attn.{role[0]}.weight" for role in ("query", "key", "value"))
+    refused(capsys, "expected every bias beside the matrices to be known", path, "--names", names)
+
+
+def test_names_given_twice(capsys, tmp_path):
+    """A name for two arrays is refused; an array for two names, as ties are, is told."""
+    path = save(tmp_path, {"q": Q, "k": K, "v": V})
+    refused(capsys, "--names: expected every name once", path, "--names", "w_query=q,w_key=k,w_value=v,w_query=k")
+    out = run(capsys, path, "--names", "w_query=q,w_key=q,w_value=v")[1]
+    assert "q is taken as each of w_query, w_key" in out
+    assert "is taken as each" not in run(capsys, path, "--names", "w_query=q,w_key=k,w_value=v")[1]
+
+
 def test_rotary_positions(capsys, tmp_path):
     """The bound at all positions is that of the product of norms; measures of tokens have none."""
     arrays = {name: array for name, array in LINEAR.items() if not name.endswith("k_proj.bias")}
@@ -203,7 +237,9 @@ def test_rotary_positions(capsys, tmp_path):
     path = save(tmp_path, {**arrays, "block.attn.rotary_emb.inv_freq": np.ones(2)})
     status, out, err = run(capsys, path, "--names", names, "--rotary")
     assert (status, err) == (0, "")
-    assert "|W_Q| |W_K| R^2 by heads at most" in out
+    assert "scale |W_Q| |W_K| R^2 by heads at most" in out
+    assert "(scale |W_Q| |W_K| R + scale |W_K| |b_Q|) R at most" in out
+    assert "scores of tokens turned by their positions" in out
     assert out.count("outputs depend on positions") == 3
     alpha = np.linalg.norm(Q, 2) * np.linalg.norm(K, 2) / 2.0
     beta = alpha + np.linalg.norm(K, 2) * np.linalg.norm(BQ) / 2.0

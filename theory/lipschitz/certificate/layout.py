@@ -20,11 +20,21 @@ ROLES = (*PARTS, "w_out", "b_query", "b_key", "b_value", "b_out", "w_qkv", "b_qk
 CONVENTIONS = ("rows", "columns")
 _SHOWN = 12  # taken: names of a file in a message
 
-_ROTARY = re.compile(r"rotary|(^|[._])rope|inv_freq", re.IGNORECASE)
-_POSITIONS = re.compile(r"relative|rel_pos|alibi|distance_embedding|position_bias", re.IGNORECASE)
-_OTHER = re.compile(r"(^|[._])(q|k|query|key)_?(layer)?_?norm|(^|[._])bias_[kv]$", re.IGNORECASE)
-_NORM = re.compile(r"norm|(^|[._])ln", re.IGNORECASE)  # of whole tokens, before or after: those of queries are refused
-_BIAS = re.compile(r"bias|(^|[._])b_|(^|[._])b$", re.IGNORECASE)
+_START = r"(^|[._/])"
+_PART = r"(q|k|v|qk|qkv|query|key|value)"
+_ROTARY = re.compile(rf"rotary|{_START}rope|inv_freq|freqs_cis", re.IGNORECASE)
+_POSITIONS = re.compile(
+    rf"relative|rel_(pos|emb|attn)|{_START}rpe($|[._/])|alibi|distance_embedding|pos(ition(al)?)?_bias|linear_pos"
+    rf"|{_START}pos_({_PART}_)?proj",
+    re.IGNORECASE,
+)
+_OTHER = re.compile(
+    rf"{_START}{_PART}s?(_\w*)?(layer)?_?(norm|ln)|{_START}(norm|ln)_?{_PART}s?($|[._/])|sub_?(layer)?_?(norm|ln)"
+    rf"|inner_attn_ln|{_START}bias_[kv]$|{_START}sinks?$|logit_scale|temperature|{_START}tau$|lora_|{_START}ia3_",
+    re.IGNORECASE,
+)
+_NORM = re.compile(rf"norm|{_START}ln", re.IGNORECASE)  # of whole tokens, before or after: those of queries are refused
+_BIAS = re.compile(rf"bias|{_START}b($|_|({_PART}|o|out)$)|{_START}({_PART}|o|out)_?b$", re.IGNORECASE)
 _KNOWN = {
     "w_query": r"(q_proj|query|to_q|wq|q_lin|q)\.weight|q_proj_weight",
     "w_key": r"(k_proj|key|to_k|wk|k_lin|k)\.weight|k_proj_weight",
@@ -84,6 +94,10 @@ def chosen(file: Arrays, names: Mapping[str, str] | None, *, rotary: bool) -> tu
                 f"{path}: expected an array {called!r} as {name}, got {listed(present)}{_advice(proposal)}"
             )
     notes += _biases(wanted, present)
+    for called in sorted(set(wanted.values())):
+        roles = [role for role, other in wanted.items() if other == called]
+        if len(roles) > 1:
+            notes.append(f"{called} is taken as each of {', '.join(roles)}")
     return wanted, notes + _left(file, wanted, rotary=rotary)
 
 
@@ -136,6 +150,7 @@ def _left(file: Arrays, wanted: Mapping[str, str], *, rotary: bool) -> list[str]
     used = set(wanted.values())
     left = []
     place = _shared_start(sorted(used))
+    modules = tuple(name.removesuffix("weight") for name in used if name.endswith(".weight"))  # what else they hold
     for called in sorted(used):
         if re.search("query_key_value", called):
             raise ValueError(
@@ -156,12 +171,13 @@ def _left(file: Arrays, wanted: Mapping[str, str], *, rotary: bool) -> list[str]
                 "which no theorem here holds"
             )
         near = called.startswith(place)
-        if near and _OTHER.search(called):
+        own = called[len(place) :]  # a module above may be called anything
+        if near and (_OTHER.search(own) or called.startswith(modules)):
             raise ValueError(
                 f"{file.path}: {called}: expected scores of dot products, got what looks like another change of "
                 "queries, keys or values, for which no theorem here holds"
             )
-        bias = near and _BIAS.search(called) and not _NORM.search(called)
+        bias = near and _BIAS.search(own) and not _NORM.search(own)
         if bias and not _is_mask(file.get(called)):
             raise ValueError(
                 f"{file.path}: {called}: expected every bias beside the matrices to be known; --names b_query={called} "
@@ -228,10 +244,13 @@ def arranged(
     if way == "columns":
         matrices = {name: np.asarray(array).T for name, array in matrices.items()}
     notes = [f"outputs along the {way} of matrices: {'y = W x' if way == 'rows' else 'y = x W'}"]
-    if not told and all(np.ndim(m) == 2 and len(set(np.shape(m))) == 1 for m in matrices.values()):
-        notes[0] += "; all are square, so that their shapes cannot tell: --convention columns if it is the other way"
-    elif fused is not None:
-        notes[0] += f", as the shape of {names['w_qkv']} says"
+    size = np.shape(matrices["w_query"])[1:]
+    if fused is not None:
+        notes[0] += f", as the shape of {names['w_qkv']} says, whose blocks are those of queries, keys and values"
+    elif not told and len(size) == 1:
+        square = all(len(set(np.shape(m))) == 1 for m in matrices.values())
+        seen = "all are square, so that their shapes cannot tell" if square else f"tokens are of {size[0]} numbers"
+        notes[0] += f"; {seen}: --convention columns if it is the other way"
     if rotary and np.any(found.get("b_key", 0.0)):
         raise ValueError("b_key: expected none with rotary positions, which keep it from dropping out of the softmax")
     return matrices | _kept(found | matrices, names, score, notes), notes

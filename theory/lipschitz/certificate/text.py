@@ -14,7 +14,7 @@ from theory.lipschitz.certificate.weights_file import read_layer
 
 _UP = Context(prec=6, rounding=ROUND_CEILING)
 _DOWN = Context(prec=6, rounding=ROUND_FLOOR)
-_UNSEEN = "scores of tokens alone: positions or norms of queries that a model adds in its code are not in the file"
+_UNSEEN = "scores of {of}: what else a model does to queries, keys or scores in its code is not in the file"
 _NAMES = {"Winf": "W_inf", "frobenius": "Frobenius"}
 
 
@@ -42,7 +42,7 @@ def run_command(options: argparse.Namespace) -> str:
         rotary=options.rotary,
         search=not options.no_search,
     )
-    notes.append(_UNSEEN)
+    notes.append(_UNSEEN.format(of="tokens turned by their positions" if options.rotary else "tokens alone"))
     if options.json:
         return json.dumps({**json.loads(as_json(certificate)), "notes": notes}, indent=1, allow_nan=False) + "\n"
     return as_text(certificate) + "".join(f"{note}\n" for note in ("", "Read as:", *notes))
@@ -52,12 +52,11 @@ def as_text(certificate: Certificate) -> str:
     """Return a table: a line for every metric, constants rounded up, lower bounds rounded down."""
     as_instance(certificate, "certificate", Certificate)
     alphas = ", ".join(_digits(a, _UP) for a in certificate.alphas)
-    norm = "|W_Q| |W_K|" if certificate.rotary else "|B|"
+    norm, shift = ("scale |W_Q| |W_K|", "scale |W_K| |b_Q|") if certificate.rotary else ("|B|", "|c|")
     lines = [f"tokens of length at most {certificate.radius!r}; {norm} R^2 by heads at most {alphas}", ""]
     if certificate.betas != certificate.alphas:
-        lines[0] += (
-            f"; with the query bias ({norm} R + |c|) R at most {', '.join(_digits(b, _UP) for b in certificate.betas)}"
-        )
+        betas = ", ".join(_digits(b, _UP) for b in certificate.betas)
+        lines[0] += f"; with the query bias ({norm} R + {shift}) R at most {betas}"
     lines.append(f"{'metric':<11}{'constant':>13}{'at least':>13}  theorem")
     for row in certificate.rows:
         upper = "-" if row.constant is None else _digits(row.constant, _UP)
@@ -116,4 +115,7 @@ def _names(text: str) -> dict[str, str]:
     pairs = [part.partition("=") for part in text.split(",")]
     if not all(name and equals and called for name, equals, called in pairs):
         raise ValueError(f"--names: expected NAME=KEY, separated by commas, got {text!r}")
-    return {name.strip(): called.strip() for name, _, called in pairs}
+    names = {name.strip(): called.strip() for name, _, called in pairs}
+    if len(names) < len(pairs):
+        raise ValueError(f"--names: expected every name once, got {text!r}")
+    return names
