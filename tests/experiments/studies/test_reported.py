@@ -4,10 +4,12 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 
 from tests.experiments import arm_tables
 from theory.evidence import Run, Verdict, Verification, decide, runner
 from theory.experiments import studies
+from theory.experiments.analysis import enclose_mean
 from theory.experiments.studies import reported as afresh
 from verify.experiments import test_reported as reported
 
@@ -73,6 +75,23 @@ def test_the_tables_decide_what_is_claimed():
     ):
         found = (Verdict.SUPPORTED,) if gain.lo >= 0.99 * margin else (Verdict.REFUTED,) if gain.hi < margin else None
         assert claimed.get(compared) == found, compared
+
+
+def test_no_verdict_hangs_on_how_subsets_are_drawn_or_on_their_interval():
+    """Student's intervals, which assume other things, and other random subsets decide the same."""
+    runs = studies.arm_runs(scale="quick", root=1)
+    listed = studies.list_comparisons()
+    for compared in listed:
+        gains = studies.pair_gains(runs, compared)
+        level = studies.TOGETHER / len(listed)
+        own = studies.enclose_together(gains)
+        other = enclose_mean(gains, level, root=2)
+        student = scipy.stats.ttest_1samp(gains, 0.0).confidence_interval(1.0 - level)
+        found = {
+            (lower >= compared.margin, upper < compared.margin)
+            for lower, upper in ((own.lo, own.hi), (other.lo, other.hi), (student.low, student.high))
+        }
+        assert len(found) == 1, compared
 
 
 def test_the_words_tell_the_budget_that_the_runs_had():
