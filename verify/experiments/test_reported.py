@@ -1,7 +1,8 @@
 """What was reported of metric-attention, against the arms that separate causes: claims, margins and verdicts found.
 
-Margins were fixed before the runs (``theory/experiments/arms/plan.toml``): a tenth of the training loss, two points of a
-hundred of the score. Supported means the margin itself, at the lower end of an interval that holds for all comparisons
+Margins were fixed before the runs (``theory/experiments/arms/plan.toml``): a factor of 1.1 in the training loss, two
+points of a hundred of the score. So were the comparisons of scores at the end; those of training losses and of early
+scores, which earlier tables had, were added while the runs were under way. Supported means the margin itself, at the lower end of an interval that holds for all comparisons
 at once with probability 0.95; refuted means that not even its upper end reaches the margin. What these runs cannot
 decide is claimed neither way: it is a row of the table of gains, with the number of pairs that would decide it.
 """

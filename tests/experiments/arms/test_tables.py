@@ -1,17 +1,19 @@
-"""The published tables were made by this code, under this plan, which was committed before them."""
+"""The published tables were made by this code, under this plan, which was committed before them, and agree."""
 
 import hashlib
 import json
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from theory.evidence import ROOT
+from theory.evidence import ROOT, Table
 from theory.evidence.provenance import stored
-from theory.experiments.analysis import read_manifest
-from theory.experiments.analysis.arms import FOLDER
-from theory.experiments.arms.plan import FILE, budget, tasks
+from theory.experiments.analysis import read_arms, read_manifest, runs_of
+from theory.experiments.analysis.arms import FOLDER, TASKS
+from theory.experiments.arms.arm import ARMS
+from theory.experiments.arms.plan import FILE, budget, conditions, tasks
 
 HOME = Path(__file__).parents[3]
 SHARED = ("search", "margins", "comparisons")  # parts of the plan that every task has
@@ -63,6 +65,55 @@ def test_the_plan_is_older_than_the_tables(task):
     if then is None:
         pytest.skip(f"git does not know {made_at} here")
     assert planned(then.decode(), task) == planned(FILE.read_text(encoding="utf-8"), task)
+
+
+def disagree(task, runs, search, curves):
+    """Tell in what the tables of a task contradict each other or the plan."""
+    own = budget(task)
+    for arm in ARMS:
+        key = {"architecture": arm.architecture, "similarity": arm.similarity}
+        tried = search.where(**key)
+        best = int(np.argmin(tried["validation_loss"]))
+        if tried["chosen"].tolist() != [int(place == best) for place in range(len(tried))]:
+            return f"{arm.name}: chosen"
+        if not 0 < best < len(tried) - 1 or tried["rate"].tolist() != sorted(set(tried["rate"].tolist())):
+            return f"{arm.name}: grid"
+        for condition in conditions(arm):
+            found = runs_of(runs, arm, condition)
+            if found["seed"].tolist() != list(range(own.pairs)) or set(found["epochs"].tolist()) != {own.epochs}:
+                return f"{arm.name}: runs"
+            if set(found["rate"].tolist()) != {float(tried["rate"][best])}:
+                return f"{arm.name}: rate"
+            last = curves.where(**key, **condition._asdict(), epoch=own.epochs)
+            for column in ("train_loss", "test_loss", "score", "noisy"):
+                if last[column].tolist() != pytest.approx([found[column].mean()], rel=1e-9, abs=0.0):
+                    return f"{arm.name}: {column}"
+    return None
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_rates_are_those_of_the_search_and_curves_end_at_the_runs(task):
+    assert disagree(task, *(read_arms(task, part) for part in ("", "-search", "-curves"))) is None
+
+
+def test_a_rate_that_was_not_chosen_or_a_run_that_is_missing_is_noticed():
+    def changed(table, column, change):
+        columns = {name: table[name].copy() for name in table.units}
+        columns[column] = change(columns[column])
+        return Table(table.kind, table.units, columns)
+
+    runs, search, curves = (read_arms("meshes", part) for part in ("", "-search", "-curves"))
+    fewer = Table(runs.kind, runs.units, {name: runs[name][1:] for name in runs.units})
+    assert disagree("meshes", fewer, search, curves) == "linear: runs"
+    assert disagree("meshes", changed(runs, "rate", lambda rate: 2.0 * rate), search, curves) == "linear: rate"
+    assert disagree("meshes", runs, changed(search, "chosen", lambda chosen: np.roll(chosen, 1)), curves) == (
+        "linear: chosen"
+    )
+    without = search["rate"] < search["rate"][search["chosen"] == 1][0] * 1.01
+    without |= search["architecture"] != "linear"
+    cut = Table(search.kind, search.units, {name: search[name][without] for name in search.units})
+    assert disagree("meshes", runs, cut, curves) == "linear: grid"
+    assert disagree("meshes", changed(runs, "score", lambda score: 0.99 * score), search, curves) == "linear: score"
 
 
 def test_what_was_changed_afterwards_is_noticed(tmp_path):

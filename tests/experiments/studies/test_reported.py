@@ -1,13 +1,16 @@
 """The claims about arms, judged on made-up runs: every verdict comes out, twins are refuted, no run is dropped."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy
 
 from tests.experiments import arm_tables
 from theory.evidence import Run, Verdict, Verification, decide, runner
 from theory.experiments import studies
+from theory.experiments.analysis import enclose_mean
 from theory.experiments.studies import reported as afresh
 from verify.experiments import test_reported as reported
 
@@ -73,6 +76,63 @@ def test_the_tables_decide_what_is_claimed():
     ):
         found = (Verdict.SUPPORTED,) if gain.lo >= 0.99 * margin else (Verdict.REFUTED,) if gain.hi < margin else None
         assert claimed.get(compared) == found, compared
+
+
+def test_no_verdict_hangs_on_how_subsets_are_drawn_or_on_their_interval():
+    """Student's intervals, which assume other things, and other random subsets decide the same."""
+    runs = studies.arm_runs(scale="quick", root=1)
+    listed = studies.list_comparisons()
+    for compared in listed:
+        gains = studies.pair_gains(runs, compared)
+        level = studies.TOGETHER / len(listed)
+        own = studies.enclose_together(gains)
+        other = enclose_mean(gains, level, root=2)
+        student = scipy.stats.ttest_1samp(gains, 0.0).confidence_interval(1.0 - level)
+        found = {
+            (lower >= compared.margin, upper < compared.margin)
+            for lower, upper in ((own.lo, own.hi), (other.lo, other.hi), (student.low, student.high))
+        }
+        assert len(found) == 1, compared
+
+
+def test_the_notes_tell_the_numbers_of_the_tables():
+    notes = " ".join((Path(__file__).parents[3] / "paper_notes.md").read_text(encoding="utf-8").split())
+    runs = studies.arm_runs(scale="quick", root=1)
+    tasks = tuple(reported.TASKS)
+
+    def told(values):
+        return f"{values.mean() + 1e-9:.3f}"  # half a thousandth is rounded up on every machine
+
+    def scores(architecture, similarity, column="score"):
+        key = {"labels": "true", "start": "paired", "architecture": architecture, "similarity": similarity}
+        return [told(runs.where(task=task, **key)[column]) for task in tasks]
+
+    def gained(name):
+        stated = [each for each in studies.list_comparisons() if (each.name, each.quantity) == (name, "score")]
+        return [told(studies.pair_gains(runs, each)) for each in stated]
+
+    metric, dot, early = (
+        scores("published", "metric"), scores("published", "dot"), scores("published", "metric", "early_score")
+    )  # fmt: skip
+    residual, entmax = scores("residual", "dot"), scores("published", "entmax")
+    for words in (
+        "{} on moons, {} on digits and {} on meshes".format(*metric),
+        "dot products {}, {} and {}".format(*dot),
+        "on moons ({}), has not on digits ({}), and is undecided on meshes ({}".format(*gained("chart")),
+        "gains {}, {} and {} over a plain one".format(*gained("network")),
+        "{1} and {2} on digits and meshes".format(*gained("distance")),
+        "stop at {1} and {2}".format(*scores("published", "features")),
+        "without a network score {}, {} and {}".format(*scores("published", "distance")),
+        f"from {dot[1]} to {residual[1]} on digits and from {dot[2]} to {residual[2]} on meshes",
+        f"on moons {dot[0]} becomes {residual[0]}",
+        "gains {}, {} and {} over dot products".format(*gained("carried")),
+        "a block scores {}, {} and {}".format(*scores("block", "dot")),
+        "On digits it scores {1},".format(*scores("block", "metric")),
+        "without attention, scores {}, {} and {}".format(*scores("linear", "none")),
+        f"on digits and meshes ({entmax[1]}, {entmax[2]}), better on moons ({entmax[0]})",
+        f"its score is {early[0]}, theirs {scores('published', 'distance', 'early_score')[0]}",
+    ):
+        assert words in notes, words
 
 
 def test_the_words_tell_the_budget_that_the_runs_had():

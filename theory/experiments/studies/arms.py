@@ -1,4 +1,7 @@
-"""What the arms came to: every run, the means of every arm, and every comparison that was stated before the runs.
+"""What the arms came to: every run, the means of every arm, and every comparison that is judged.
+
+Those of scores at the end were stated before the runs, in the plan; those of training losses and of early scores, which
+earlier tables had, while the runs were under way.
 
 The tables are data of this package, made once by ``python -m theory.experiments``; so these studies return the same at
 either scale and at any ``--root``.
