@@ -84,8 +84,8 @@ def chosen(file: Arrays, names: Mapping[str, str] | None, *, rotary: bool) -> tu
     wanted |= {
         name: given.get(name, name) for name in ROLES if name in given or (name in present and name not in wanted)
     }
-    if "w_qkv" in wanted and set(wanted) & {*PARTS, "b_query", "b_key", "b_value"}:
-        raise ValueError(f"{path}: expected w_qkv or {', '.join(PARTS)} with their biases, got both")
+    if "w_qkv" in wanted and set(wanted) & set(PARTS):
+        raise ValueError(f"{path}: expected w_qkv or {', '.join(PARTS)}, got both")
     if "b_qkv" in wanted and not fused:
         raise ValueError(f"{path}: expected b_qkv beside w_qkv only, got it beside {', '.join(PARTS)}")
     for name, called in wanted.items():
@@ -94,6 +94,8 @@ def chosen(file: Arrays, names: Mapping[str, str] | None, *, rotary: bool) -> tu
                 f"{path}: expected an array {called!r} as {name}, got {listed(present)}{_advice(proposal)}"
             )
     notes += _biases(wanted, present)
+    if "b_qkv" in wanted and set(wanted) & {"b_query", "b_key", "b_value"}:
+        raise ValueError(f"{path}: expected b_qkv or b_query, b_key, b_value, got both")
     for called in sorted(set(wanted.values())):
         roles = [role for role, other in wanted.items() if other == called]
         if len(roles) > 1:
