@@ -220,6 +220,24 @@ def test_a_module_above_that_is_called_a_norm_hides_no_bias(capsys, tmp_path):
     refused(capsys, "expected every bias beside the matrices to be known", path, "--names", names)
 
 
+@pytest.mark.parametrize(
+    ("called", "words"),
+    [
+        ("layer.attn.q_bias", "expected every bias beside the matrices to be known"),
+        ("layer.attn.bv", "expected every bias beside the matrices to be known"),
+        ("layer.attn.k_norm.weight", "another change of queries"),
+        ("layer.attn.sinks", "another change of queries"),
+    ],
+)
+def test_what_the_module_above_holds_itself(capsys, tmp_path, called, words):
+    """Projections may have a module of their own; other layers and perceptrons beside it are no part of attention."""
+    arrays = {f"layer.attn.parts.{part}.weight": m for part, m in (("q", Q), ("k", K), ("v", V))}
+    arrays |= {"layer.attn.dropout.q_norm.weight": BQ, "layer.mlp.bias": BQ, "layer.attn.mlp.fc.bias": BQ}
+    names = ",".join(f"w_{role}=layer.attn.parts.{role[0]}.weight" for role in ("query", "key", "value"))
+    assert run(capsys, save(tmp_path, arrays), "--names", names)[0] == 0
+    refused(capsys, words, save(tmp_path, {**arrays, called: BQ}), "--names", names)
+
+
 def test_a_fused_matrix_with_a_bias_of_each_part(capsys, tmp_path):
     arrays = {"attn.qkv.weight": np.vstack([Q, K, V]), "attn.q_bias": BQ, "attn.v_bias": BV, "attn.proj.weight": OUT}
     path = save(tmp_path, arrays)

@@ -35,6 +35,7 @@ _OTHER = re.compile(
 )
 _NORM = re.compile(rf"norm|{_START}ln", re.IGNORECASE)  # of whole tokens, before or after: those of queries are refused
 _BIAS = re.compile(rf"bias|{_START}b($|_|({_PART}|o|out)$)|{_START}({_PART}|o|out)_?b$", re.IGNORECASE)
+_ABOVE = re.compile(rf"^({_PART}_?b(ias)?|b(ias)?_?{_PART})$", re.IGNORECASE)  # what a module above may hold itself
 _KNOWN = {
     "w_query": r"(q_proj|query|to_q|wq|q_lin|q)\.weight|q_proj_weight",
     "w_key": r"(k_proj|key|to_k|wk|k_lin|k)\.weight|k_proj_weight",
@@ -152,6 +153,7 @@ def _left(file: Arrays, wanted: Mapping[str, str], *, rotary: bool) -> list[str]
     used = set(wanted.values())
     left = []
     place = _shared_start(sorted(used))
+    above = place[: place.rfind(".", 0, -1) + 1]
     modules = tuple(name.removesuffix("weight") for name in used if name.endswith(".weight"))  # what else they hold
     for called in sorted(used):
         if re.search("query_key_value", called):
@@ -174,6 +176,9 @@ def _left(file: Arrays, wanted: Mapping[str, str], *, rotary: bool) -> list[str]
             )
         near = called.startswith(place)
         own = called[len(place) :]  # a module above may be called anything
+        if not near and called.startswith(above):
+            own = called[len(above) :]
+            near = bool(_OTHER.search(own.partition(".")[0]) or _ABOVE.search(own))
         if near and (_OTHER.search(own) or called.startswith(modules)):
             raise ValueError(
                 f"{file.path}: {called}: expected scores of dot products, got what looks like another change of "
