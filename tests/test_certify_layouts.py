@@ -220,6 +220,34 @@ def test_a_module_above_that_is_called_a_norm_hides_no_bias(capsys, tmp_path):
     refused(capsys, "expected every bias beside the matrices to be known", path, "--names", names)
 
 
+@pytest.mark.parametrize(
+    ("called", "words"),
+    [
+        ("layer.attn.q_bias", "expected every bias beside the matrices to be known"),
+        ("layer.attn.bv", "expected every bias beside the matrices to be known"),
+        ("layer.attn.k_norm.weight", "another change of queries"),
+        ("layer.attn.sinks", "another change of queries"),
+    ],
+)
+def test_what_the_module_above_holds_itself(capsys, tmp_path, called, words):
+    """Projections may have a module of their own; other layers and perceptrons beside it are no part of attention."""
+    arrays = {f"layer.attn.parts.{part}.weight": m for part, m in (("q", Q), ("k", K), ("v", V))}
+    arrays |= {"layer.attn.dropout.q_norm.weight": BQ, "layer.mlp.bias": BQ, "layer.attn.mlp.fc.bias": BQ}
+    names = ",".join(f"w_{role}=layer.attn.parts.{role[0]}.weight" for role in ("query", "key", "value"))
+    assert run(capsys, save(tmp_path, arrays), "--names", names)[0] == 0
+    refused(capsys, words, save(tmp_path, {**arrays, called: BQ}), "--names", names)
+
+
+def test_a_fused_matrix_with_a_bias_of_each_part(capsys, tmp_path):
+    arrays = {"attn.qkv.weight": np.vstack([Q, K, V]), "attn.q_bias": BQ, "attn.v_bias": BV, "attn.proj.weight": OUT}
+    path = save(tmp_path, arrays)
+    names = "w_qkv=attn.qkv.weight,w_out=attn.proj.weight"
+    refused(capsys, "--names b_query=attn.q_bias", path, "--names", names)
+    refused(capsys, "attn.v_bias: expected every bias", path, "--names", f"{names},b_query=attn.q_bias")
+    found = run(capsys, path, "--names", f"{names},b_query=attn.q_bias,b_value=attn.v_bias", "--json")[1]
+    assert constants_of(found) == expected(b_query=BQ)
+
+
 def test_names_given_twice(capsys, tmp_path):
     """A name for two arrays is refused; an array for two names, as ties are, is told."""
     path = save(tmp_path, {"q": Q, "k": K, "v": V})
@@ -287,6 +315,8 @@ def test_biases_under_distances(capsys, tmp_path):
         ({"w_qkv": np.vstack([Q, K])}, "w_qkv: expected shape (3 d, d) or (d, 3 d)"),
         ({"w_qkv": np.vstack([Q, K, V]), "b_qkv": BQ}, "b_qkv: expected shape (12,)"),
         ({**PLAIN, "b_qkv": BQ}, "expected b_qkv beside w_qkv only"),
+        ({"w_qkv": np.vstack([Q, K, V]), "b_qkv": np.ones(12), "b_query": BQ}, "expected b_qkv or b_query"),
+        ({"w_qkv": np.vstack([Q, K, V]), "b_query": np.ones(12)}, "b_query: expected one number for every output"),
     ],
 )
 def test_arrays_that_do_not_fit(capsys, tmp_path, arrays, words):

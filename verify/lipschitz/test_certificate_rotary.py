@@ -93,7 +93,7 @@ def attained(reach):
     Claim(
         "certificate.rotary",
         "where positions turn queries and keys, the product of norms gives constants that hold at all positions",
-        r"Scores $\sigma\langle T_i(W_Qx_i + b_Q), T_jW_Kx_j\rangle$ with isometries $T_i$ of the positions: with $\alpha = \sigma\|W_Q\|\|W_K\|R^2$ and $\beta = \alpha + \sigma\|W_K\||b_Q|R$ the largest displacement grows by at most $1 + \alpha + \beta$ under any mask, the mean one by $e^{2\beta}(1 + 2\beta) + \alpha$, under a causal mask by $\alpha + e^{2\beta}(1 + 2\beta)H_n$, and the root of the sum of squares as in certificate.query-bias, times $\|V\|$",
+        r"Scores $\sigma\langle T_i(W_Qx_i + b_Q), T_jW_Kx_j\rangle$ with isometries $T_i$ of the positions: with $\alpha = \sigma\|W_Q\|\|W_K\|R^2$ and $\beta = \alpha + \sigma\|W_K\||b_Q|R$ the largest displacement grows by at most $1 + \alpha + \beta$ under any mask, the mean one by $e^{2\beta}(1 + 2\beta) + \alpha$, under a causal mask by $\alpha + e^{2\beta}(1 + 2\beta)H_n$, and the root of the sum of squares as in certificate.query-bias, under a causal mask by $\sqrt n(1 + \alpha + \beta)$, times $\|V\|$",
         assumptions=("dot product", "no key bias", "no token is longer than R", "positions fixed"),
         spec=("MA.L6", "MA.L7", "MA.M2", "MA.K3"),
         cites=(),

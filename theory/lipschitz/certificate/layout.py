@@ -35,6 +35,7 @@ _OTHER = re.compile(
 )
 _NORM = re.compile(rf"norm|{_START}ln", re.IGNORECASE)  # of whole tokens, before or after: those of queries are refused
 _BIAS = re.compile(rf"bias|{_START}b($|_|({_PART}|o|out)$)|{_START}({_PART}|o|out)_?b$", re.IGNORECASE)
+_ABOVE = re.compile(rf"^({_PART}_?b(ias)?|b(ias)?_?{_PART})$", re.IGNORECASE)  # what a module above may hold itself
 _KNOWN = {
     "w_query": r"(q_proj|query|to_q|wq|q_lin|q)\.weight|q_proj_weight",
     "w_key": r"(k_proj|key|to_k|wk|k_lin|k)\.weight|k_proj_weight",
@@ -84,8 +85,8 @@ def chosen(file: Arrays, names: Mapping[str, str] | None, *, rotary: bool) -> tu
     wanted |= {
         name: given.get(name, name) for name in ROLES if name in given or (name in present and name not in wanted)
     }
-    if "w_qkv" in wanted and set(wanted) & {*PARTS, "b_query", "b_key", "b_value"}:
-        raise ValueError(f"{path}: expected w_qkv or {', '.join(PARTS)} with their biases, got both")
+    if "w_qkv" in wanted and set(wanted) & set(PARTS):
+        raise ValueError(f"{path}: expected w_qkv or {', '.join(PARTS)}, got both")
     if "b_qkv" in wanted and not fused:
         raise ValueError(f"{path}: expected b_qkv beside w_qkv only, got it beside {', '.join(PARTS)}")
     for name, called in wanted.items():
@@ -94,6 +95,8 @@ def chosen(file: Arrays, names: Mapping[str, str] | None, *, rotary: bool) -> tu
                 f"{path}: expected an array {called!r} as {name}, got {listed(present)}{_advice(proposal)}"
             )
     notes += _biases(wanted, present)
+    if "b_qkv" in wanted and set(wanted) & {"b_query", "b_key", "b_value"}:
+        raise ValueError(f"{path}: expected b_qkv or b_query, b_key, b_value, got both")
     for called in sorted(set(wanted.values())):
         roles = [role for role, other in wanted.items() if other == called]
         if len(roles) > 1:
@@ -150,6 +153,7 @@ def _left(file: Arrays, wanted: Mapping[str, str], *, rotary: bool) -> list[str]
     used = set(wanted.values())
     left = []
     place = _shared_start(sorted(used))
+    above = place[: place.rfind(".", 0, -1) + 1]
     modules = tuple(name.removesuffix("weight") for name in used if name.endswith(".weight"))  # what else they hold
     for called in sorted(used):
         if re.search("query_key_value", called):
@@ -172,6 +176,9 @@ def _left(file: Arrays, wanted: Mapping[str, str], *, rotary: bool) -> list[str]
             )
         near = called.startswith(place)
         own = called[len(place) :]  # a module above may be called anything
+        if not near and called.startswith(above):
+            own = called[len(above) :]
+            near = bool(_OTHER.search(own.partition(".")[0]) or _ABOVE.search(own))
         if near and (_OTHER.search(own) or called.startswith(modules)):
             raise ValueError(
                 f"{file.path}: {called}: expected scores of dot products, got what looks like another change of "

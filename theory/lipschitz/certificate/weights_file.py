@@ -38,9 +38,10 @@ def read_weights(
         Whether outputs are along the rows of matrices, as in ``torch.nn.Linear`` and unless given, or along their
         columns.
     score : {"dot", "distance"}
-        Of the layer, which decides what biases do.
+        Of the layer, which decides what biases do; the same must be told to :func:`certify`, which does not see those
+        that are left out here.
     rotary : bool, default False
-        Whether positions turn queries and keys, which a key bias then must not have.
+        Whether positions turn queries and keys, which a key bias then must not have; likewise.
 
     Returns
     -------
