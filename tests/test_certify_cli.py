@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 
@@ -103,6 +104,26 @@ def test_other_names(capsys, tmp_path):
         np.testing.assert_array_equal(read[name], WEIGHTS[name])
     text = ",".join(f"{name}={called}" for name, called in calls.items())
     assert run(capsys, tmp_path / "model.safetensors", "--names", text, "--no-search")[0] == 0
+
+
+@pytest.mark.parametrize("options", [(), ("--causal", "--tokens", 9), ("--residual",)])
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_constant_that_the_search_refutes_is_not_printed(capsys, npz, monkeypatch, options, metric):
+    """Whichever row is wrong, nothing is printed and the status tells."""
+    room = importlib.import_module("theory.lipschitz.certificate.certify")
+    true = room.dot_bounds
+
+    def short(*args, **more):
+        rows = true(*args, **more)
+        return rows | {metric: [bound._replace(constant=1e-3) for bound in rows.get(metric, [])]}
+
+    monkeypatch.setattr(room, "dot_bounds", short)
+    status, out, err = run(capsys, npz, *options)
+    if "--causal" in options and metric.startswith("W"):
+        assert status == 0
+    else:
+        assert (status, out, err.count("\n")) == (1, "", 1)
+        assert f"{metric}: the constant {int('--residual' in options)}.001" in err
 
 
 def refused(capsys, words, *arguments):

@@ -73,12 +73,22 @@ def _certify_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--causal", action="store_true", help="token i sees the tokens up to i only")
     parser.add_argument("--residual", action="store_true", help="the input is added to the output")
     parser.add_argument("--no-search", action="store_true", help="constants only, no lower bounds")
-    parser.add_argument("--names", metavar="NAME=KEY,...", help="names in FILE of w_query, w_key, w_value, w_out")
+    parser.add_argument("--scale", type=float, metavar="S", help="factor of the scores (default: one over root d_k)")
+    parser.add_argument(
+        "--names",
+        metavar="NAME=KEY,...",
+        help="names in FILE of w_query, w_key, w_value, w_out, or w_qkv for all three, and of b_query and other biases",
+    )
+    parser.add_argument("--rotary", action="store_true", help="positions turn queries and keys: bounds for all of them")
+    parser.add_argument("--convention", help="rows (default, y = W x) or columns (y = x W) of matrices are outputs")
     parser.add_argument("--json", action="store_true", help="print JSON with all digits and the worst tokens found")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 if all is well, 1 if something is stale, 2 if something asked for is missing or broken."""
+    """Run one command.
+
+    0 if all is well, 1 if something is stale or a certificate is refuted, 2 if what is asked for is missing or broken.
+    """
     options = _parser().parse_args(arguments)
     if options.verb == "certify":
         return _certify(options)
@@ -103,6 +113,9 @@ def _certify(options: argparse.Namespace) -> int:
     except (ValueError, TypeError, ImportError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
+    except ArithmeticError as error:  # a row that the search refutes
+        sys.stderr.write(f"nothing is certified, by a fault of this package that should be reported: {error}\n")
+        return 1
     return 0
 
 

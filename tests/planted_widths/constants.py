@@ -8,6 +8,7 @@ WEIGHTS = "lipschitz/certificate/weights.py"
 UPPER = "lipschitz/certificate/upper_bounds.py"
 LOWER = "lipschitz/certificate/lower_bounds.py"
 CERTIFICATE = "lipschitz/certificate/certify.py"
+BIASED = "lipschitz/certificate/biased.py"
 REFINED = "lipschitz/constants/refined.py"
 LOCAL = "lipschitz/local_norms.py"
 MATCHED = "lipschitz/matching.py"
@@ -42,13 +43,33 @@ WIDTHS = [
     ("keys-untied", CERTIFY + "test_bad_input", WEIGHTS,
      "kind == \"distance\" and not np.array_equal(query, key)", "kind == \"distance\" and query.shape != key.shape"),
     ("output-range-unchecked", CERTIFY + "test_an_output_matrix_out_of_range_is_refused", WEIGHTS,
-     "(\"w_value\", value), (\"w_out\", out)):", "(\"w_value\", value)):"),
+     "(\"w_value\", value), (\"w_out\", out), (\"b", "(\"w_value\", value), (\"b"),
     ("key-range-unchecked", CERTIFY + "test_sizes_whose_products_leave_float64_are_refused", WEIGHTS,
      "((\"w_query\", query), (\"w_key\", key), (\"w_value\"", "((\"w_query\", query), (\"w_value\""),
     ("radius-not-squared", "certificate.valid", CERTIFICATE,
      "(norm * size * size).hi", "(norm * size).hi"),
     ("root-of-the-key-dimension", "certificate.valid", WEIGHTS,
      "root = Interval.exactly(self.w_query.shape[1]).sqrt()", "root = Interval.exactly(self.w_query.shape[1])"),
+    ("scale-forgotten", "tests/test_certify_layouts.py::test_scale", WEIGHTS,
+     "root = 1.0 / Interval.exactly(self.scale)", "root = 1.0 * root"),
+    ("heads-shared-in-turn", "tests/test_certify_layouts.py::test_grouped_heads", WEIGHTS,
+     "np.repeat(m, count // shared, axis=0)", "np.concatenate([m] * (count // shared))"),
+    ("bias-not-read", "tests/test_certify_layouts.py::test_linear_layers_with_their_biases",
+     "lipschitz/certificate/layout.py", "            wanted[bias] = own\n", ""),
+    ("turns-forgotten", "certificate.rotary", WEIGHTS,
+     " if apart else _product_norm(one, other)", " if False else _product_norm(one, other)"),
+    ("query-dropped-where-turned", "certificate.rotary", BIASED, "sharp_w1_constant(beta) + alpha", "0.5 * alpha"),
+    ("largest-head-alone", "certificate.valid", UPPER, "above(math.fsum(parts))", "above(max(parts))"),
+    ("largest-six-tenths", "certificate.valid", UPPER, "summed(biased.largest)", "0.6 * summed(biased.largest)"),
+    ("root-dropped-without-a-mask", "certificate.valid", UPPER,
+     "squares += [_times_root(bound, n)", "squares += [_times(bound, 1.0, \"\")"),
+    ("bias-without-its-radius", "certificate.query-bias", CERTIFICATE, "(shift * size).hi", "shift.hi"),
+    ("bias-scaled-twice", "certificate.query-bias", WEIGHTS,
+     "bias[:, np.newaxis], apart) / root)", "bias[:, np.newaxis], apart) / root / root)"),
+    ("largest-without-its-bias", "certificate.query-bias", BIASED,
+     "max_norm_constant((alpha + beta) / 2.0)", "max_norm_constant(alpha)"),
+    ("squares-without-their-bias", "certificate.query-bias", BIASED,
+     "refined_w2_constant(beta) - (beta - alpha)", "refined_w2_constant(alpha)"),
     ("alpha-unrounded", CERTIFY + "test_norms_that_a_library_finds_short_are_covered", CERTIFICATE,
      "(norm * size * size).hi", "(norm * size * size).mid"),
     ("root-from-above", NORMS + "test_a_displacement_that_may_vanish_may_have_no_length", LOCAL,

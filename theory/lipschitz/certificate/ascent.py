@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,8 +29,7 @@ def orthonormal_basis(vectors: list[Array]) -> Array:
 
 def improve_displacement(layer: AttentionWeights, points: Array, masses: Array, p: float, plane: Array) -> Array:
     """Return the displacement in a small space of directions that the whole layer stretches most, or nearly so."""
-    others = np.linalg.svd(layer.mean_map(), full_matrices=False)[2]
-    space = orthonormal_basis([*plane.T, *others[: _DIRECTIONS - plane.shape[1]]])
+    space = orthonormal_basis([*plane.T, *_main_directions(layer)[: _DIRECTIONS - plane.shape[1]]])
     n = len(points)
     r = space.shape[1]
     blocks = np.empty((n, n, r), dtype=object)
@@ -49,6 +50,22 @@ def improve_displacement(layer: AttentionWeights, points: Array, masses: Array, 
         return np.asarray(worst @ space.T)
     ends = [_ascended(jacobian, w, p, at) for at in range(n)]
     return np.asarray(max(ends, key=lambda end: end[0])[1] @ space.T)
+
+
+@lru_cache(maxsize=2)  # of a wide layer it takes longer than all else
+def _main_directions(layer: AttentionWeights) -> Array:
+    """Return the directions in which tokens at one place move on most, largest first."""
+    return np.asarray(np.linalg.svd(layer.mean_map(), full_matrices=False)[2])
+
+
+def float_stretch(layer: AttentionWeights, points: Array, tangent: Array, masses: Array, p: float) -> float:
+    """Return by how much a layer stretches a displacement, by floats; no number if there is none."""
+    moved = layer.push(points, tangent, masses, _floats, _shifted)[1]
+    after, before = (np.linalg.norm(h, axis=1) for h in (moved, tangent))
+    with np.errstate(all="ignore"):
+        if p == math.inf:
+            return float(after.max() / before.max())
+        return float((masses @ after**p / (masses @ before**p)) ** (1.0 / p))
 
 
 def _ascended(jacobian: Array, w: Array, p: float, at: int) -> tuple[float, Array]:

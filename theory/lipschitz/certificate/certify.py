@@ -1,7 +1,8 @@
 r"""Lipschitz constants of one layer of self-attention from its weights, each with the theorem that it comes from.
 
-Every constant is a function of the norms :math:`\alpha_h = \|B_h\|R^2` and :math:`\|V_h\|` of
-:mod:`theory.lipschitz.certificate.weights`, taken at the upper ends of their enclosures, and grows with all of them.
+Every constant is a function of the norms :math:`\alpha_h = \|B_h\|R^2`, :math:`\beta_h = (\|B_h\|R + |c_h|)R`, which
+differ by a query bias, and :math:`\|V_h\|` of :mod:`theory.lipschitz.certificate.weights`, taken at the upper ends of
+their enclosures, and grows with all of them.
 Where several theorems speak of a metric the smallest constant stands. A search adds the largest stretch that it finds,
 a lower bound: between the two lies the Lipschitz constant of the layer on the ball, and nothing more is known of it.
 """
@@ -14,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_choice, as_count, as_flag, as_generator, as_positive
-from theory.lipschitz.certificate.lower_bounds import Stretch, lower_bounds
-from theory.lipschitz.certificate.upper_bounds import UpperBound, above, distance_bounds, dot_bounds
+from theory.lipschitz.certificate.lower_bounds import Stretch, lower_bounds, turned_lower_bounds
+from theory.lipschitz.certificate.upper_bounds import UpperBound, above, distance_bounds, dot_bounds, turned_bounds
 from theory.lipschitz.certificate.weights import as_attention_weights, in_range
 
 METRICS = ("W1", "W2", "Winf", "mean", "max", "frobenius")
@@ -76,6 +77,8 @@ class Certificate:
         In the order of ``METRICS``.
     alphas : tuple of float
         Upper bound of the norm of each head's form times the squared radius.
+    betas : tuple of float
+        The same with a query bias: radius times the most by which a score changes per length of the key.
     radius : float
         Of the ball that must hold all tokens.
     n : int or None
@@ -83,16 +86,19 @@ class Certificate:
     heads : int
     causal, residual : bool
     score : str
+    rotary : bool
     """
 
     rows: tuple[Row, ...]
     alphas: tuple[float, ...]
+    betas: tuple[float, ...]
     radius: float
     n: int | None
     heads: int
     causal: bool
     residual: bool
     score: str
+    rotary: bool
 
     def row(self, metric: str) -> Row:
         """Return the row of a metric."""
@@ -107,10 +113,13 @@ def certify(
     *,
     n: int | None = None,
     w_out: ArrayLike | None = None,
+    b_query: ArrayLike | None = None,
+    scale: float | None = None,
     heads: int = 1,
     causal: bool = False,
     residual: bool = False,
     score: str = "dot",
+    rotary: bool = False,
     search: bool = True,
     rng: np.random.Generator | None = None,
 ) -> Certificate:
@@ -119,7 +128,8 @@ def certify(
     Parameters
     ----------
     w_query, w_key : array_like, shape (h * d_k, d)
-        Heads stacked along the rows; scores are divided by :math:`\sqrt{d_k}`.
+        Heads stacked along the rows; scores are divided by :math:`\sqrt{d_k}` unless ``scale`` is given. Keys and
+        values may have fewer heads, each for as many consecutive heads of the queries.
     w_value : array_like, shape (h * d_v, d)
     radius : float
         Every token must have at most this length. The constants grow with it, most of them exponentially.
@@ -127,7 +137,13 @@ def certify(
         Number of tokens, for the constants that depend on it.
     w_out : array_like, shape (d_out, h * d_v), optional
         Output matrix; heads are concatenated unless it is given.
+    b_query : array_like, shape (h * d_k,), optional
+        Bias of the queries. Those of keys, values and outputs change no constant and are not asked for: the first drops
+        out of the softmax, the others move all outputs alike. Distance attention admits none.
+    scale : float, optional
+        Factor of the scores.
     heads : int, default 1
+        Of the queries.
     causal : bool, default False
         Whether token i sees the tokens up to i only.
     residual : bool, default False
@@ -135,6 +151,9 @@ def certify(
     score : {"dot", "distance"}
         Distance attention has ``w_key`` equal to ``w_query`` and multiplies by :math:`W_Q^\top W_Q/\sqrt{d_k}` before
         ``w_value``.
+    rotary : bool, default False
+        Whether queries and keys are turned by their positions. Constants then hold for all positions and isometries,
+        and without a key bias only.
     search : bool, default True
         Whether to look for displacements that are stretched much.
     rng : numpy.random.Generator, optional
@@ -159,8 +178,9 @@ def certify(
     (22.167, 22.167, 'MA.L6')
     """
     layer = as_attention_weights(
-        w_query, w_key, w_value, w_out, heads=heads, causal=causal, residual=residual, score=score
-    )
+        w_query, w_key, w_value, w_out, heads=heads, causal=causal, residual=residual, score=score, b_query=b_query,
+        scale=scale,
+    )  # fmt: skip
     size = as_positive(radius, "radius")
     in_range(size, "radius")
     count = None if n is None else as_count(n, "n")
@@ -168,27 +188,38 @@ def certify(
         raise ValueError(f"n: expected at most {_MOST} tokens, got {count}")
     generator = np.random.default_rng(_SEED) if rng is None else as_generator(rng, "rng")
     searched = as_flag(search, "search")
-    norms = layer.norms()
+    turned = as_flag(rotary, "rotary")
+    if turned and layer.score != "dot":
+        raise ValueError("rotary: expected dot products, which alone have a bound for all positions, got distances")
+    norms = layer.norms(turned=turned)
     alphas = tuple((norm * size * size).hi for norm in norms.forms)
-    if layer.score == "dot":
-        bounds = dot_bounds(norms, alphas, count, causal=layer.causal)
+    further = [(shift * size).hi for shift in norms.shifts]
+    betas = tuple(above(a + more) if more else a for a, more in zip(alphas, further, strict=True))
+    if turned:
+        bounds = turned_bounds(norms, alphas, betas, count, causal=layer.causal)
+    elif layer.score == "dot":
+        bounds = dot_bounds(norms, alphas, betas, count, causal=layer.causal)
     else:
         bounds = distance_bounds(norms, size, count, causal=layer.causal)
-    found = lower_bounds(generator, layer, norms, size, count) if searched else {}
-    rows = tuple(_row(metric, bounds.get(metric, []), found.get(metric), layer.residual) for metric in METRICS)
-    return Certificate(rows, alphas, size, count, layer.heads, layer.causal, layer.residual, layer.score)
+    found: dict[str, Stretch] = {}
+    if searched:
+        found = turned_lower_bounds(layer) if turned else lower_bounds(generator, layer, norms, size, count)
+    rows = tuple(_row(metric, bounds.get(metric, []), found.get(metric), layer.residual, turned) for metric in METRICS)
+    return Certificate(rows, alphas, betas, size, count, layer.heads, layer.causal, layer.residual, layer.score, turned)
 
 
-def _row(metric: str, bounds: list[UpperBound], found: Stretch | None, residual: bool) -> Row:
+def _row(metric: str, bounds: list[UpperBound], found: Stretch | None, residual: bool, turned: bool) -> Row:
     """Return the row of a metric, by the least of the upper bounds."""
     if not bounds:
-        return Row(metric, None, "", "", _missing(metric), found)
+        return Row(metric, None, "", "", _missing(metric, turned), found)
     least = min(bounds, key=lambda bound: bound.constant)
     constant = above(1.0 + least.constant) if residual else least.constant
     return Row(metric, constant, least.claim, least.label, least.hypotheses, found)
 
 
-def _missing(metric: str) -> str:
+def _missing(metric: str, turned: bool) -> str:
+    if turned and metric.startswith("W"):
+        return "no theorem: outputs depend on positions, which measures of tokens do not have"
     if metric.startswith("W"):
         return "no theorem: under a causal mask close measures may have distant images"
     return "no theorem without the number of tokens"

@@ -19,12 +19,13 @@ from theory.attention import DotProduct, SquaredDistance
 from theory.evidence import Interval, Kind
 from theory.evidence.roundoff import gamma
 from theory.lipschitz.certificate.ascent import improve_displacement, orthonormal_basis
+from theory.lipschitz.certificate.leaning import leaning_pair
 from theory.lipschitz.certificate.weights import Array, AttentionWeights, Norms
 from theory.lipschitz.constants.frobenius import opposed_ratio
 from theory.lipschitz.local_norms import as_exponent, weighted_norm
 from theory.lipschitz.search.worst_cloud import search_worst_cloud
 
-_FEW = 6  # taken: the most tokens that are all moved one by one
+_FEW = 6  # taken: the most tokens that a search places one by one
 _INSIDE = 1.0 - 2.0**-40  # of the radius: rounded tokens of this length are in the ball
 _SHARPEST = 14.0  # taken: alpha at which exp(2 alpha) is what the lightest atoms of a search can make use of
 _STARTS, _CLIMBS = 3, 80  # taken: starts of the search and steps of each
@@ -78,10 +79,16 @@ class _Plane(NamedTuple):
     """Where a layer is searched: the directions and the score there of the head that its query moves most."""
 
     layer: AttentionWeights
+    head: int
     basis: Array  # orthonormal, shape (d, r), r one or two, the key last
     score: DotProduct | SquaredDistance
     radius: float
     reaches: tuple[float, ...]  # radii of the balls in which the search starts
+
+
+def turned_lower_bounds(layer: AttentionWeights) -> dict[str, Stretch]:
+    """Return what holds whatever turns queries and keys: tokens at the origin move on together."""
+    return dict.fromkeys(("mean", "max", "frobenius"), _coincident_stretch(layer))
 
 
 def lower_bounds(
@@ -119,9 +126,9 @@ def lower_bounds(
         few = min(n or 3, 3)
         if several:
             tried["max"] = _larger(_found_stretch(rng, plane, math.inf, np.ones(few)), balanced)
-        if n is not None and 1 < n <= _FEW:
-            tried["mean"] = _found_stretch(rng, plane, 1, np.ones(n))
-            tried["frobenius"] = _found_stretch(rng, plane, 2, np.ones(n))
+        if n is not None and several:  # tokens after these that stay where they are only add to what is stretched
+            tried["mean"] = _found_stretch(rng, plane, 1, np.ones(min(n, _FEW)))
+            tried["frobenius"] = _found_stretch(rng, plane, 2, np.ones(min(n, _FEW)))
         return {name: _larger(together, stretch) or together for name, stretch in tried.items()}
     for name, p in (("W1", 1), ("W2", 2), ("Winf", math.inf)):
         tried[name] = _found_stretch(rng, plane, p)
@@ -142,13 +149,13 @@ def _plane(layer: AttentionWeights, norms: Norms, radius: float) -> _Plane:
     reaches = {radius, min(radius, math.sqrt(_SHARPEST / size))} if size else {radius}
     if layer.score == "distance":
         _, sizes, right = np.linalg.svd(layer.w_query[head])
-        scale = max(float(sizes[0]) ** 2 / math.sqrt(layer.w_query.shape[1]), 1e-12)
+        scale = max(float(sizes[0]) ** 2 / layer.divisor, 1e-12)
         basis = np.ascontiguousarray(right[:1].T)
-        return _Plane(layer, basis, SquaredDistance(scale), radius, tuple(sorted(reaches)))
+        return _Plane(layer, head, basis, SquaredDistance(scale), radius, tuple(sorted(reaches)))
     form = layer.form(head)
     left, _, right = np.linalg.svd(form)
     basis = orthonormal_basis([right[0], left[:, 0]])[:, ::-1]
-    return _Plane(layer, basis, DotProduct(form=basis.T @ form @ basis), radius, tuple(sorted(reaches)))
+    return _Plane(layer, head, basis, DotProduct(form=basis.T @ form @ basis), radius, tuple(sorted(reaches)))
 
 
 def _coincident_stretch(layer: AttentionWeights) -> Stretch:
@@ -171,6 +178,9 @@ def _balanced_stretch(plane: _Plane, n: int | None) -> Stretch | None:
     points = np.array([key, -key, np.zeros(layer.dim)])
     rest = 2 if n is None or layer.causal else n - 1
     masses = np.array([float(rest - rest // 2), float(rest // 2), 1.0])
+    if layer.b_query is not None and n is None and not layer.causal:  # masses are free: they take back what it adds
+        lean = float(np.clip(layer.shift(plane.head) @ key, -_SHARPEST, _SHARPEST))
+        masses = np.array([math.exp(-lean), math.exp(lean), math.exp(-_SHARPEST)])
     tangent = improve_displacement(layer, points, masses, math.inf, plane.basis)
     if not tangent.any():
         return None
@@ -186,7 +196,10 @@ def _found_stretch(rng: np.random.Generator, plane: _Plane, p: float, masses: Ar
     """
     best: Stretch | None = None
     for reach in plane.reaches:
-        for points, tangent, law in _found_displacements(rng, plane, reach, p, masses):
+        found = _found_displacements(rng, plane, reach, p, masses)
+        if plane.layer.b_query is not None and (masses is None or masses.size > 1):
+            found.append(leaning_pair(plane.layer, plane.head, plane.basis, reach * _INSIDE, p, masses))
+        for points, tangent, law in found:
             inside = np.linalg.norm(points, axis=1) * (1.0 + gamma(plane.layer.dim + 4)) <= plane.radius
             if tangent.any() and np.isfinite(tangent).all() and inside.all():
                 bound, apart = enclose_stretch(plane.layer, points, tangent, law, p)

@@ -10,10 +10,11 @@ from typing import Any
 
 from theory._validate import as_instance
 from theory.lipschitz.certificate.certify import Certificate, Row, certify
-from theory.lipschitz.certificate.weights_file import read_weights
+from theory.lipschitz.certificate.weights_file import read_layer
 
 _UP = Context(prec=6, rounding=ROUND_CEILING)
 _DOWN = Context(prec=6, rounding=ROUND_FLOOR)
+_UNSEEN = "scores of {of}: what else a model does to queries, keys or scores in its code is not in the file"
 _NAMES = {"Winf": "W_inf", "frobenius": "Frobenius"}
 
 
@@ -25,7 +26,10 @@ def run_command(options: argparse.Namespace) -> str:
     ValueError, TypeError, ModuleNotFoundError
         With one line that says what is wrong.
     """
-    weights = read_weights(options.file, None if options.names is None else _names(options.names))
+    names = None if options.names is None else _names(options.names)
+    weights, notes = read_layer(
+        options.file, names, convention=options.convention, score=options.score, rotary=options.rotary
+    )
     certificate = certify(
         **weights,
         radius=options.radius,
@@ -34,16 +38,25 @@ def run_command(options: argparse.Namespace) -> str:
         causal=options.causal,
         residual=options.residual,
         score=options.score,
+        scale=options.scale,
+        rotary=options.rotary,
         search=not options.no_search,
     )
-    return as_json(certificate) if options.json else as_text(certificate)
+    notes.append(_UNSEEN.format(of="tokens turned by their positions" if options.rotary else "tokens alone"))
+    if options.json:
+        return json.dumps({**json.loads(as_json(certificate)), "notes": notes}, indent=1, allow_nan=False) + "\n"
+    return as_text(certificate) + "".join(f"{note}\n" for note in ("", "Read as:", *notes))
 
 
 def as_text(certificate: Certificate) -> str:
     """Return a table: a line for every metric, constants rounded up, lower bounds rounded down."""
     as_instance(certificate, "certificate", Certificate)
     alphas = ", ".join(_digits(a, _UP) for a in certificate.alphas)
-    lines = [f"tokens of length at most {certificate.radius!r}; |B| R^2 by heads at most {alphas}", ""]
+    norm, shift = ("scale |W_Q| |W_K|", "scale |W_K| |b_Q|") if certificate.rotary else ("|B|", "|c|")
+    lines = [f"tokens of length at most {certificate.radius!r}; {norm} R^2 by heads at most {alphas}", ""]
+    if certificate.betas != certificate.alphas:
+        betas = ", ".join(_digits(b, _UP) for b in certificate.betas)
+        lines[0] += f"; with the query bias ({norm} R + {shift}) R at most {betas}"
     lines.append(f"{'metric':<11}{'constant':>13}{'at least':>13}  theorem")
     for row in certificate.rows:
         upper = "-" if row.constant is None else _digits(row.constant, _UP)
@@ -72,8 +85,11 @@ def as_json(certificate: Certificate) -> str:
         }
         for row in as_instance(certificate, "certificate", Certificate).rows
     ]
-    about = {name: getattr(certificate, name) for name in ("radius", "n", "heads", "causal", "residual", "score")}
-    about["alphas"] = [None if a == math.inf else a for a in certificate.alphas]
+    about = {
+        name: getattr(certificate, name) for name in ("radius", "n", "heads", "causal", "residual", "score", "rotary")
+    }
+    for name in ("alphas", "betas"):
+        about[name] = [None if a == math.inf else a for a in getattr(certificate, name)]
     return json.dumps({**about, "rows": rows}, indent=1, allow_nan=False) + "\n"
 
 
@@ -99,4 +115,7 @@ def _names(text: str) -> dict[str, str]:
     pairs = [part.partition("=") for part in text.split(",")]
     if not all(name and equals and called for name, equals, called in pairs):
         raise ValueError(f"--names: expected NAME=KEY, separated by commas, got {text!r}")
-    return {name.strip(): called.strip() for name, _, called in pairs}
+    names = {name.strip(): called.strip() for name, _, called in pairs}
+    if len(names) < len(pairs):
+        raise ValueError(f"--names: expected every name once, got {text!r}")
+    return names

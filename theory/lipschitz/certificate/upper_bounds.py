@@ -1,7 +1,8 @@
 r"""What the theorems of this room say of a layer with given weights, metric by metric.
 
 Constants are evaluated at the upper ends of the norms, with which they grow, and are rounded up. Heads either add up,
-by the triangle inequality with one coupling for all, or are taken together (:func:`concatenated_bound`).
+by the triangle inequality with one coupling for all, or are taken together
+(:func:`~theory.lipschitz.certificate.biased.together`).
 """
 
 from __future__ import annotations
@@ -9,17 +10,16 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from theory.attention.score import Constants
 from theory.evidence import Interval
 from theory.evidence.roundoff import gamma
+from theory.lipschitz.certificate import biased
 from theory.lipschitz.certificate.weights import Norms
-from theory.lipschitz.constants.bounded import causal_constant, max_norm_constant, score_constant
+from theory.lipschitz.constants.bounded import score_constant
 from theory.lipschitz.constants.distance import distance_constant
-from theory.lipschitz.constants.frobenius import frobenius_constants
-from theory.lipschitz.constants.refined import refined_w2_constant, sharp_w1_constant
-from theory.lipschitz.depth.bounds import concatenated_bound
 
 _FEW = gamma(256)  # derived: rounding of a constant in closed form of exact arguments, exponentials within four units
 
@@ -33,41 +33,86 @@ class UpperBound(NamedTuple):
     hypotheses: str
 
 
-def dot_bounds(norms: Norms, alphas: tuple[float, ...], n: int | None, *, causal: bool) -> dict[str, list[UpperBound]]:
+def dot_bounds(
+    norms: Norms, alphas: tuple[float, ...], betas: tuple[float, ...], n: int | None, *, causal: bool
+) -> dict[str, list[UpperBound]]:
     """Return what theorems say of the scaled dot product, without the residual."""
+    if alphas == betas:
+        return _dot_bounds(norms, alphas, betas, n, causal=causal)
+    return {
+        metric: [
+            bound._replace(claim="certificate.query-bias", hypotheses=f"query bias, |B|R + |c|; {bound.hypotheses}")
+            for bound in bounds
+        ]
+        for metric, bounds in _dot_bounds(norms, alphas, betas, n, causal=causal).items()
+    }
 
-    def summed(constant: Callable[[float], float]) -> float:
-        return _summed(norms, [_rounded(constant, max(a, sys.float_info.min)) for a in alphas])
+
+def _dot_bounds(
+    norms: Norms, alphas: tuple[float, ...], betas: tuple[float, ...], n: int | None, *, causal: bool
+) -> dict[str, list[UpperBound]]:
+    """Return the bounds under the claims of scores without a bias."""
+
+    def summed(constant: Callable[[float, float], float]) -> float:
+        pairs = zip(alphas, betas, strict=True)
+        return _summed(norms, [_rounded(partial(constant, a, max(b, sys.float_info.min))) for a, b in pairs])
 
     def together(p: float) -> float:
         values = [norm.hi for norm in norms.own]
-        return _rounded(lambda out: concatenated_bound(list(alphas), values, out, p=p)(1.0).constant, norms.out.hi)
+        return _rounded(lambda: biased.together(alphas, betas, values, norms.out.hi, p))
 
     ball = "dot product; tokens in the ball"
     wide = f"{ball}; any number of tokens"
-    largest = [UpperBound(summed(max_norm_constant), "lipschitz.max-norm", "MA.L7", f"{wide}; any mask")]
+    largest = [UpperBound(summed(biased.largest), "lipschitz.max-norm", "MA.L7", f"{wide}; any mask")]
     if len(alphas) > 1:
         largest.append(UpperBound(together(math.inf), "depth.heads", "MA.A5", f"{wide}; any mask; heads together"))
     if causal:
         by_tokens = {}
         if n is not None:
             fixed = f"{ball}; causal mask; {n} tokens, positions fixed"
-            own = UpperBound(summed(lambda a: causal_constant(a, n)), "lipschitz.masked", "MA.M2", fixed)
+            own = UpperBound(summed(partial(biased.masked, n=n)), "lipschitz.masked", "MA.M2", fixed)
             by_tokens["mean"] = [own, *_times_number(largest, n)]
             by_tokens["frobenius"] = [_times_root(bound, n) for bound in largest]
         return {"max": largest, **by_tokens}
-    first = [UpperBound(summed(sharp_w1_constant), "lipschitz.sharp-w1", "MA.L6", f"{wide}; no mask")]
-    second = [UpperBound(summed(refined_w2_constant), "lipschitz.refined-w2", "MA.L8", f"{wide}; no mask")]
+    first = [UpperBound(summed(biased.first), "lipschitz.sharp-w1", "MA.L6", f"{wide}; no mask")]
+    second = [UpperBound(summed(biased.squares), "lipschitz.refined-w2", "MA.L8", f"{wide}; no mask")]
     if len(alphas) > 1:
         first.append(UpperBound(together(1.0), "depth.heads", "MA.A5", f"{wide}; no mask; heads together"))
         second.append(UpperBound(together(2.0), "depth.heads", "MA.A5", f"{wide}; no mask; heads together"))
     squares, mean = list(second), list(first)
     if n is not None:
         mean += _times_number(largest, n)
-        least = summed(lambda a: frobenius_constants(a, n).least)
+        least = summed(partial(biased.counted, n=n))
         squares.append(UpperBound(least, "dot-product.frobenius", "MA.K3", f"{ball}; no mask; {n} tokens"))
         squares += [_times_root(bound, n) for bound in largest]  # finite where an exponential above is not
     return {"W1": first, "W2": second, "Winf": largest, "mean": mean, "max": largest, "frobenius": squares}
+
+
+def turned_bounds(
+    norms: Norms, alphas: tuple[float, ...], betas: tuple[float, ...], n: int | None, *, causal: bool
+) -> dict[str, list[UpperBound]]:
+    """Return what holds of dot products with rotary positions, for norms that are turned, without the residual."""
+    plain = _dot_bounds(norms, alphas, betas, n, causal=causal)
+    found = {"max": plain["max"]}
+    if causal:
+        found |= plain
+    else:
+        pairs = list(zip(alphas, betas, strict=True))
+        fixed = "dot product; tokens in the ball; no mask"
+        mean = UpperBound(_summed(norms, [_rounded(partial(biased.joint, a, b)) for a, b in pairs]), "", "MA.L6", fixed)
+        found["mean"] = [mean]
+        if n is not None:
+            least = _summed(norms, [_rounded(partial(biased.counted, a, b, n)) for a, b in pairs])
+            squares = UpperBound(least, "", "MA.K3", f"{fixed}; {n} tokens")
+            found["mean"] += _times_number(plain["max"], n)
+            found["frobenius"] = [squares, *(_times_root(bound, n) for bound in plain["max"])]
+    words = "rotary positions, |W_Q| |W_K| for |B|"
+    return {
+        metric: [
+            bound._replace(claim="certificate.rotary", hypotheses=f"{words}; {bound.hypotheses}") for bound in bounds
+        ]
+        for metric, bounds in found.items()
+    }
 
 
 def distance_bounds(norms: Norms, radius: float, n: int | None, *, causal: bool) -> dict[str, list[UpperBound]]:
@@ -85,7 +130,7 @@ def distance_bounds(norms: Norms, radius: float, n: int | None, *, causal: bool)
 
     everywhere: list[UpperBound] = []
     if n is not None:
-        constant = _summed(norms, [_rounded(far, slope) for slope in slopes])
+        constant = _summed(norms, [_rounded(partial(far, slope)) for slope in slopes])
         words = f"distance attention, tied; tokens anywhere; {n} tokens; any mask"
         everywhere.append(UpperBound(constant, "distance-attention.max-norm", "MA.R2", words))
     if causal:
@@ -94,7 +139,7 @@ def distance_bounds(norms: Norms, radius: float, n: int | None, *, causal: bool)
         roots = [_times_root(bound, n) for bound in everywhere]
         return {"max": everywhere, "frobenius": roots, "mean": _times_number(everywhere, n)}
     words = "distance attention, tied; tokens in the ball; any number of tokens; no mask"
-    constant = _summed(norms, [_rounded(near, slope) for slope in slopes])
+    constant = _summed(norms, [_rounded(partial(near, slope)) for slope in slopes])
     bounded = [UpperBound(constant, "distance-attention.bounded", "MA.R8", words)]
     squares = bounded + [_times_root(bound, n) for bound in everywhere if n is not None]
     return {
@@ -114,13 +159,13 @@ def _summed(norms: Norms, constants: list[float]) -> float:
     return above(math.fsum(parts))
 
 
-def _rounded(constant: Callable[[float], float], number: float) -> float:
+def _rounded(constant: Callable[[], float]) -> float:
     """Evaluate a constant in closed form and charge its rounding; infinite if float64 cannot hold it."""
     try:
-        value = constant(number)
+        value = constant()
     except (ValueError, OverflowError):  # arguments are checked above: only the range of float64 is left
         return math.inf
-    return Interval.within(value, value * _FEW).hi
+    return Interval.within(value, value * _FEW).hi if value < math.inf else math.inf
 
 
 def _times_number(bounds: list[UpperBound], n: int) -> list[UpperBound]:

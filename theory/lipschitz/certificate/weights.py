@@ -3,7 +3,9 @@ r"""One layer of self-attention given by its weight matrices, and what it does t
 Head h has the score :math:`\langle W_Q^hx, W_K^hy\rangle/\sqrt{d_k}`, of the form :math:`B_h = W_Q^{h\top}W_K^h/
 \sqrt{d_k}`, and the value matrix :math:`V_h = W_O^hW_V^h`. Distance attention has tied queries and keys, the score
 :math:`-|W_Q^h(x - y)|^2/\sqrt{d_k}` and :math:`V_h = W_O^hW_V^hA_h`, :math:`A_h = W_Q^{h\top}W_Q^h/\sqrt{d_k}`.
-Spectral norms are enclosed: the products of matrices and the singular values are charged with their rounding.
+A query bias :math:`b_h` makes the form affine, by :math:`c_h = W_K^{h\top}b_h/\sqrt{d_k}`; other biases need not be
+known (:mod:`theory.lipschitz.certificate.biased`). Spectral norms are enclosed: the products of matrices and the
+singular values are charged with their rounding.
 
 References
 ----------
@@ -20,7 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_choice, as_count, as_flag, as_matrix, frozen
+from theory._validate import as_between, as_choice, as_count, as_flag, as_matrix, as_vector, frozen
 from theory.evidence import Interval
 from theory.evidence.roundoff import gamma
 
@@ -55,7 +57,13 @@ def _product_norm(*factors: Array) -> Interval:
     return _nonnegative(Interval.within(float(np.linalg.norm(matrix, 2)), error))
 
 
+def _length(one: Array, other: Array, apart: bool) -> Interval:
+    """Return the norm of a product, or the product of norms, which bounds it with an isometry between the two."""
+    return _product_norm(one) * _product_norm(other) if apart else _product_norm(one, other)
+
+
 _LEAST = 1e-70  # taken: squares of products of two stay normal numbers, where rounding is relative
+_LEAST_SCALE = 1e-20  # taken: a factor more leaves them normal
 
 
 class Norms(NamedTuple):
@@ -69,6 +77,8 @@ class Norms(NamedTuple):
     """Of ``W_V`` alone."""
     out: Interval
     """Of ``W_O``, all heads together."""
+    shifts: tuple[Interval, ...]
+    """Lengths of ``W_K^T b_Q / sqrt(d_k)``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,6 +94,9 @@ class AttentionWeights:
     causal, residual : bool
         Whether token i sees the tokens up to i only, and whether the input is added.
     score : {"dot", "distance"}
+    b_query : numpy.ndarray, shape (h, d_k), or None
+    scale : float or None
+        Factor of the scores; None divides them by the root of ``d_k``.
     """
 
     w_query: Array
@@ -93,6 +106,8 @@ class AttentionWeights:
     causal: bool
     residual: bool
     score: str
+    b_query: Array | None = None
+    scale: float | None = None
 
     @property
     def dim(self) -> int:
@@ -112,20 +127,41 @@ class AttentionWeights:
             return np.eye(self.heads * size)[:, columns]
         return np.ascontiguousarray(self.w_out[:, columns])
 
+    @property
+    def divisor(self) -> float:
+        """What scores are divided by, in floats."""
+        return math.sqrt(self.w_query.shape[1]) if self.scale is None else 1.0 / self.scale
+
     def form(self, head: int) -> Array:
         """Return ``W_Q^T W_K / sqrt(d_k)`` of a head in floats, shape (d, d)."""
-        return np.asarray(self.w_query[head].T @ self.w_key[head] / math.sqrt(self.w_query.shape[1]))
+        return np.asarray(self.w_query[head].T @ self.w_key[head] / self.divisor)
 
-    def norms(self) -> Norms:
-        """Enclose the spectral norms of forms, of value matrices and of ``w_out``, 1 where heads are concatenated."""
+    def shift(self, head: int) -> Array:
+        """Return ``W_K^T b_Q / sqrt(d_k)`` of a head in floats, shape (d,)."""
+        if self.b_query is None:
+            return np.zeros(self.dim)
+        return np.asarray(self.w_key[head].T @ self.b_query[head] / self.divisor)
+
+    def norms(self, *, turned: bool = False) -> Norms:
+        """Enclose the norms of forms and shifts, of value matrices and of ``w_out``, 1 where heads are concatenated.
+
+        Where queries and keys are ``turned`` by their positions, the products of norms stand for the norms of products.
+        """
+        apart = as_flag(turned, "turned")
         root = Interval.exactly(self.w_query.shape[1]).sqrt()
+        if self.scale is not None:
+            root = 1.0 / Interval.exactly(self.scale)
         pairs = zip(self.w_query, self.w_key, strict=True)
-        forms = tuple(_nonnegative(_product_norm(query.T, key) / root) for query, key in pairs)
+        forms = tuple(_nonnegative(_length(query.T, key, apart) / root) for query, key in pairs)
         own = tuple(_product_norm(value) for value in self.w_value)
+        shifts = (Interval.exactly(0.0),) * self.heads
+        if self.b_query is not None:
+            both = zip(self.w_key, self.b_query, strict=True)
+            shifts = tuple(_nonnegative(_length(key.T, bias[:, np.newaxis], apart) / root) for key, bias in both)
         if self.w_out is None:
-            return Norms(forms, own, own, Interval.exactly(1.0))
+            return Norms(forms, own, own, Interval.exactly(1.0), shifts)
         values = tuple(_product_norm(self.slice(head), self.w_value[head]) for head in range(self.heads))
-        return Norms(forms, values, own, _product_norm(self.w_out))
+        return Norms(forms, values, own, _product_norm(self.w_out), shifts)
 
     def mean_map(self) -> Array:
         """Return what becomes of tokens that are all at one place, in floats, shape (d_out, d)."""
@@ -145,10 +181,14 @@ class AttentionWeights:
         outputs = points if self.residual else lift(np.zeros(1))
         moved = tangent if self.residual else lift(np.zeros(1))
         root = lift(np.array([float(self.w_query.shape[1])])).item() ** lift(np.array([-0.5])).item()
+        if self.scale is not None:
+            root = lift(np.array([self.scale])).item()
         seen = np.tril(np.ones((len(points),) * 2, dtype=bool)) if self.causal else np.ones((1, 1), dtype=bool)
         for head in range(self.heads):
             first, second = lift(self.w_query[head].T), lift(self.w_key[head].T)
             q, dq = points @ first, tangent @ first
+            if self.b_query is not None:
+                q = q + lift(self.b_query[head])
             if self.score == "dot":
                 k, dk = points @ second, tangent @ second
                 scores = (q @ k.T) * root
@@ -182,13 +222,18 @@ def as_attention_weights(
     causal: bool,
     residual: bool,
     score: str,
+    b_query: ArrayLike | None = None,
+    scale: float | None = None,
 ) -> AttentionWeights:
     """Check weights, heads stacked along the rows of the first three and the columns of ``w_out``, and split them.
+
+    Keys and values may have fewer heads, each of which serves as many consecutive ones of the queries.
 
     Raises
     ------
     ValueError
-        If shapes do not fit, the score is another one, or distance attention has keys other than its queries.
+        If shapes do not fit, the score is another one, or distance attention has keys other than its queries, or a bias
+        of the queries alone.
     TypeError
         If an array is no array of real numbers.
     """
@@ -196,22 +241,49 @@ def as_attention_weights(
     kind = as_choice(score, "score", SCORES)
     masked, added = as_flag(causal, "causal"), as_flag(residual, "residual")
     query = as_matrix(w_query, "w_query")
-    key = as_matrix(w_key, "w_key", shape=(query.shape[0], query.shape[1]))
+    key = as_matrix(w_key, "w_key", shape=(None, query.shape[1]))
     value = as_matrix(w_value, "w_value", shape=(None, query.shape[1]))
-    for name, matrix in (("w_query", query), ("w_value", value)):
-        if matrix.shape[0] % count:
-            raise ValueError(f"{name}: expected a multiple of {count} rows, one block a head, got {matrix.shape[0]}")
-    out = None if w_out is None else as_matrix(w_out, "w_out", shape=(None, value.shape[0]))
-    width = value.shape[0] if out is None else out.shape[0]
+    if query.shape[0] % count:
+        raise ValueError(f"w_query: expected a multiple of {count} rows, one block a head, got {query.shape[0]}")
+    shared = _shared_heads(query.shape[0], key.shape[0], count)
+    if value.shape[0] % shared:
+        raise ValueError(f"w_value: expected a multiple of {shared} rows, one block a head, got {value.shape[0]}")
+    joined = value.shape[0] // shared * count
+    out = None if w_out is None else as_matrix(w_out, "w_out", shape=(None, joined))
+    width = joined if out is None else out.shape[0]
     if added and width != query.shape[1]:
         raise ValueError(f"residual: expected outputs of dimension {query.shape[1]} as the tokens, got {width}")
     if kind == "distance" and not np.array_equal(query, key):
         raise ValueError("w_key: expected the entries of w_query, which distance attention ties to it, got others")
-    for name, given in (("w_query", query), ("w_key", key), ("w_value", value), ("w_out", out)):
+    bias = None if b_query is None else as_vector(b_query, "b_query", size=query.shape[0])
+    if kind == "distance" and bias is not None:
+        raise ValueError(
+            "b_query: expected none for distance attention: no theorem covers one that keys do not share, and one that "
+            "they share cancels in every difference, so that it may be left out"
+        )
+    factor = None if scale is None else as_between(scale, "scale", _LEAST_SCALE, 1.0 / _LEAST_SCALE)
+    for name, given in (("w_query", query), ("w_key", key), ("w_value", value), ("w_out", out), ("b_query", bias)):
         if given is not None:
             in_range(given, name)
-    first, second, third = (frozen(m.reshape(count, -1, m.shape[1])) for m in (query, key, value))
-    return AttentionWeights(first, second, third, None if out is None else frozen(out), masked, added, kind)
+    first = frozen(query.reshape(count, -1, query.shape[1]))
+    blocks = (m.reshape(shared, -1, m.shape[1]) for m in (key, value))
+    second, third = (frozen(np.repeat(m, count // shared, axis=0)) for m in blocks)
+    split = None if bias is None or not bias.any() else frozen(bias.reshape(count, -1))
+    return AttentionWeights(
+        first, second, third, None if out is None else frozen(out), masked, added, kind, split, factor
+    )
+
+
+def _shared_heads(rows: int, of_keys: int, heads: int) -> int:
+    """Return how many heads keys and values have."""
+    size = rows // heads
+    shared = of_keys // size if size else 0
+    if of_keys != shared * size or shared == 0 or heads % shared:
+        raise ValueError(
+            f"w_key: expected shape ({rows}, d), or {size} rows for each of fewer heads that divide {heads}, got "
+            f"{of_keys} rows"
+        )
+    return shared
 
 
 def in_range(numbers: Array | float, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,20 +10,37 @@ from typing import Any
 
 import numpy as np
 
-REQUIRED, OPTIONAL = ("w_query", "w_key", "w_value"), ("w_out",)
+from theory.lipschitz.certificate.layout import Arrays, arranged, chosen
+
 SUFFIXES = (".npz", ".safetensors")
+_PICKLES = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
 
 
-def read_weights(path: Path, names: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the arrays ``w_query``, ``w_key``, ``w_value`` and, if the file has it, ``w_out``.
+def read_weights(
+    path: Path,
+    names: Mapping[str, str] | None = None,
+    *,
+    convention: str | None = None,
+    score: str = "dot",
+    rotary: bool = False,
+) -> dict[str, Any]:
+    """Return the arrays ``w_query``, ``w_key``, ``w_value`` and, if the file has them, ``w_out`` and ``b_query``.
 
     Parameters
     ----------
     path : Path
-        File of one of ``SUFFIXES``. Pickled objects are never read.
+        File of one of ``SUFFIXES``. Pickled objects are never read. Half precision and bfloat16 are read exactly.
     names : mapping, optional
         What these arrays are called in the file, where they are called otherwise; the file may then hold other
-        arrays as well. Unless given, an array of any other name is an error.
+        arrays as well. ``w_qkv`` and ``b_qkv`` are queries, keys and values in one array. Unless given, arrays have
+        these names or, all of them, those of a layer that is known.
+    convention : {"rows", "columns"}, optional
+        Whether outputs are along the rows of matrices, as in ``torch.nn.Linear`` and unless given, or along their
+        columns.
+    score : {"dot", "distance"}
+        Of the layer, which decides what biases do.
+    rotary : bool, default False
+        Whether positions turn queries and keys, which a key bias then must not have.
 
     Returns
     -------
@@ -31,32 +49,40 @@ def read_weights(path: Path, names: Mapping[str, str] | None = None) -> dict[str
     Raises
     ------
     ValueError
-        If the file cannot be read as what its suffix says, or an array is missing or not one of these.
+        If the file cannot be read as what its suffix says, an array is missing or not one of these, or the file holds
+        what changes scores and is not known here: positions, normalised queries, biases of no use that is known.
     ModuleNotFoundError
         If a ``.safetensors`` file is given and the package is missing.
     """
-    given = dict(names or {})
-    for name in given:
-        if name not in REQUIRED + OPTIONAL:
-            raise ValueError(f"names: expected any of {', '.join(REQUIRED + OPTIONAL)}, got {name!r}")
+    return read_layer(path, names, convention=convention, score=score, rotary=rotary)[0]
+
+
+def read_layer(
+    path: Path, names: Mapping[str, str] | None, *, convention: str | None, score: str, rotary: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """Return what :func:`read_weights` does, and what was understood on the way, a line each."""
+    if path.suffix in _PICKLES:
+        raise ValueError(
+            f"{path}: expected a file ending in {' or '.join(SUFFIXES)}, got a pickle, which can run any code when it "
+            "is read; safetensors.torch.save_file(module.state_dict(), FILE) writes one that cannot"
+        )
     if path.suffix not in SUFFIXES:
         raise ValueError(f"{path}: expected a file ending in {' or '.join(SUFFIXES)}")
     if not path.is_file():
         raise ValueError(f"{path}: expected a file, found none")
     with ExitStack() as stack:
         present, get = (_npz if path.suffix == ".npz" else _safetensors)(path, stack)
-        if names is None and set(present) - set(REQUIRED + OPTIONAL):
-            extra = ", ".join(sorted(set(present) - set(REQUIRED + OPTIONAL)))
-            raise ValueError(f"{path}: expected arrays {', '.join(REQUIRED)} and perhaps w_out, got also {extra}")
-        wanted = {name: given.get(name, name) for name in REQUIRED}
-        wanted |= {name: given.get(name, name) for name in OPTIONAL if name in given or name in present}
-        for name, called in wanted.items():
-            if called not in present:
-                raise ValueError(f"{path}: expected an array {called!r} as {name}, got {', '.join(sorted(present))}")
-        try:
-            return {name: get(called) for name, called in wanted.items()}
-        except Exception as error:  # of either package, for a damaged file or a type that NumPy does not know
-            raise ValueError(f"{path}: expected arrays of numbers that NumPy can read: {_line(error)}") from error
+
+        def array(called: str) -> Any:
+            try:
+                return get(called)
+            except Exception as error:  # of either package, for a damaged file or a type that NumPy does not know
+                raise ValueError(f"{path}: expected arrays of numbers that NumPy can read: {_line(error)}") from error
+
+        wanted, notes = chosen(Arrays(path, frozenset(present), array), names, rotary=rotary)
+        arrays = {role: array(called) for role, called in wanted.items()}
+    found, more = arranged(arrays, wanted, convention=convention, score=score, rotary=rotary)
+    return found, notes + more
 
 
 def _npz(path: Path, stack: ExitStack) -> tuple[list[str], Callable[[str], Any]]:
@@ -79,7 +105,24 @@ def _safetensors(path: Path, stack: ExitStack) -> tuple[list[str], Callable[[str
         file = stack.enter_context(safe_open(path, framework="numpy"))
     except (OSError, SafetensorError) as error:
         raise ValueError(f"{path}: expected a .safetensors file: {_line(error)}") from error
-    return list(file.keys()), file.get_tensor
+
+    def get(called: str) -> Any:
+        if file.get_slice(called).get_dtype() == "BF16":
+            return _bfloat16(path, called)
+        return file.get_tensor(called)
+
+    return list(file.keys()), get
+
+
+def _bfloat16(path: Path, called: str) -> np.ndarray[Any, Any]:
+    """Return an array of bfloat16, which NumPy does not know: the upper halves of numbers in single precision."""
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        about = json.loads(file.read(size))[called]
+        first, last = about["data_offsets"]
+        file.seek(8 + size + first)
+        halves = np.frombuffer(file.read(last - first), dtype="<u2")
+    return (halves.astype(np.uint32) << 16).view(np.float32).reshape(about["shape"])
 
 
 def _line(error: Exception) -> str:

@@ -1,0 +1,116 @@
+"""Certificates of layers whose positions turn queries and keys: one bound for all positions."""
+
+import math
+
+import numpy as np
+
+from theory.evidence import Claim, at_most, bug, constant, exact, hypothesis, verifies
+from theory.lipschitz import displacement
+from theory.lipschitz.certificate import certify
+from verify.inputs import FLOOR, draw_cloud, push_within
+
+STEP = 2.0**-10  # of the radius: how far tokens are moved where the constant is nearly attained
+QUARTER = np.array([[0.0, -1.0], [1.0, 0.0]])
+
+
+def outputs(tokens, weights, bias, turns, causal):
+    """What the layer makes of tokens, by the formula: every query and key is turned by its position."""
+    points = exact(tokens)
+    scale = 1.0 / np.sqrt(exact(float(weights["w_query"].shape[0])))
+    q, k, v = (points @ exact(weights[name].T) for name in ("w_query", "w_key", "w_value"))
+    q = q + exact(bias)
+    rows = []
+    for i in range(len(tokens)):
+        seen = range(i + 1 if causal else len(tokens))
+        turned = exact(turns[i]) @ q[i]
+        raw = [np.exp(scale * (turned @ (exact(turns[j]) @ k[j]))) for j in seen]
+        total = sum(raw[1:], start=raw[0])
+        weighted = [share * v[j] for share, j in zip(raw, seen, strict=True)]
+        rows.append(sum(weighted[1:], start=weighted[0]) / total)
+    return rows
+
+
+def sizes(before, after):
+    """Return the mean, the largest and the root of the sum of squares of the displacements of tokens."""
+    moves = [np.sqrt(((one - other) ** 2).sum()) for one, other in zip(before, after, strict=True)]
+    largest = moves[0]
+    for move in moves[1:]:
+        largest = np.maximum(largest, move)
+    return {
+        "mean": sum(moves[1:], start=moves[0]) / len(moves),
+        "max": largest,
+        "frobenius": np.sqrt(sum((m * m for m in moves[1:]), start=moves[0] * moves[0])),
+    }
+
+
+def drawn(run, reach):
+    """Yield weights, bias, radius, isometries of the positions, tokens before and after a move, and the mask."""
+    for k, rng in enumerate(run.draws(quick=12, paper=120)):
+        d, size, n, radius = 1 + k % 3, 3, int(rng.integers(2, 6)), (1.0, 2.0**-6, 2.0**5)[k // 2 % 3]
+        weights = {name: 0.6 * rng.normal(size=(size, d)) for name in ("w_query", "w_key", "w_value")}
+        weights["w_key"] = weights["w_key"] / radius**2
+        turns = [np.eye(size)[rng.permutation(size)] * rng.choice([-1.0, 1.0], size=size) for _ in range(n)]
+        x = draw_cloud(rng, n, d, reach * radius)
+        y = push_within(rng, x, reach * radius)
+        if displacement(x, y, 1.0).lo >= FLOOR * radius:
+            yield (
+                weights,
+                0.3 * radius * rng.normal(size=size),
+                radius,
+                turns,
+                x,
+                y,
+                bool(k % 2),
+                ("mean", "max", "frobenius"),
+            )
+
+
+def attained(reach):
+    """Yield the same where constants are nearly attained: a form that is zero unless a quarter turn is between."""
+    for radius in (1.0, 2.0**-6):
+        for alpha, rows, causal, places, moves, turned in (
+            (0.5, ("max",), False, [1.0] * 20 + [-1.0] * 20 + [0.0], [1.0] * 41, [40]),
+            (0.5, ("max",), True, [1.0] * 20 + [-1.0] * 20 + [0.0], [1.0] * 41, [40]),
+            (0.25, ("mean",), False, [1.0] * 39 + [-1.0], [0.0] * 39 + [1.0], range(39)),
+            (0.125, ("mean",), True, [-1.0] + [1.0] * 39, [1.0] + [0.0] * 39, range(1, 40)),
+            (0.25, ("frobenius",), False, [0.0, 0.0], [1.0, 1.0], [0]),
+            (0.0625, ("frobenius",), True, [0.0, 0.0], [1.0, 1.0], [0]),
+        ):
+            root = math.sqrt(2.0)
+            weights = {
+                "w_query": np.array([[root * alpha], [0.0]]),
+                "w_key": np.array([[0.0], [1.0 / radius**2]]),
+                "w_value": np.array([[1.0]]),
+            }
+            sign = 1.0 if "max" in rows else -1.0  # of the score with a quarter turn between query and key
+            turns = [sign * QUARTER if i in turned else np.eye(2) for i in range(len(places))]
+            x = reach * radius * (1.0 - STEP) * np.array(places)[:, np.newaxis]
+            y = x + STEP * radius * np.array(moves)[:, np.newaxis]
+            yield weights, np.zeros(2), radius, turns, x, y, causal, rows
+
+
+@verifies(
+    Claim(
+        "certificate.rotary",
+        "where positions turn queries and keys, the product of norms gives constants that hold at all positions",
+        r"Scores $\sigma\langle T_i(W_Qx_i + b_Q), T_jW_Kx_j\rangle$ with isometries $T_i$ of the positions: with $\alpha = \sigma\|W_Q\|\|W_K\|R^2$ and $\beta = \alpha + \sigma\|W_K\||b_Q|R$ the largest displacement grows by at most $1 + \alpha + \beta$ under any mask, the mean one by $e^{2\beta}(1 + 2\beta) + \alpha$, under a causal mask by $\alpha + e^{2\beta}(1 + 2\beta)H_n$, and the root of the sum of squares as in certificate.query-bias, times $\|V\|$",
+        assumptions=("dot product", "no key bias", "no token is longer than R", "positions fixed"),
+        spec=("MA.L6", "MA.L7", "MA.M2", "MA.K3"),
+        cites=(),
+        source_status=("derived",),
+    ),
+    constant("half", "the constants are half as large", factor=0.5),
+    hypothesis("outside", "tokens may lie at distance 1.3 R", reach=1.3),
+    bug("unturned", "the norm of the product stands for the product of norms", rotary=False),
+)
+def test_rotary(run, *, factor=1.0, reach=1.0, rotary=True):
+    for way, cases in (("drawn", drawn(run, reach)), ("nearly attained", attained(reach))):
+        for weights, bias, radius, turns, x, y, causal, rows in cases:
+            options = {"n": len(x), "causal": causal, "rotary": rotary, "search": False}
+            found = certify(**weights, b_query=bias, radius=radius, **options)
+            before = sizes(exact(x), exact(y))
+            after = sizes(*(outputs(tokens, weights, bias, turns, causal) for tokens in (x, y)))
+            for metric in rows:
+                bound = factor * found.row(metric).constant
+                part = f"{metric} causal" if causal else metric
+                yield at_most(after[metric], bound * before[metric], part=part, way=way, n=len(x), radius=radius)
