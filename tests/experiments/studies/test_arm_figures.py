@@ -8,6 +8,7 @@ from tests.experiments import arm_tables
 from theory.evidence import ROOT
 from theory.figures import registry
 from theory.figures._style import style
+from theory.figures.experiments.attentions import TASKS
 
 
 def drawn(name):
@@ -30,7 +31,7 @@ def test_scores_show_every_arm_and_what_diverged(tmp_path, monkeypatch):
     marks = [line for line in figure.axes[0].lines if line.get_marker() not in ("None", None)]
     assert len(marks) == 15
     arm_tables.lay(tmp_path, monkeypatch, diverged=("block-dot",))
-    assert sum("diverged" in text for text in words(drawn("arms"))) == 4
+    assert sum("diverged" in text for text in words(drawn("arms"))) == len(TASKS)
 
 
 def test_gains_show_what_is_decided_and_how_many_pairs_would_decide(tmp_path, monkeypatch):

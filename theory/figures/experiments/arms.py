@@ -37,7 +37,7 @@ def draw(table: Table) -> Figure:
     """Draw a panel per task."""
     figure = style.canvas(style.DOUBLE, 2.7)
     panels = figure.subplots(1, len(TASKS), sharey=True)
-    for letter, axes, (task, words) in zip("abcd", panels, TASKS.items(), strict=True):
+    for letter, axes, (task, words) in zip("abcd", panels, TASKS.items(), strict=False):
         part = table.where(task=task)
         plain = part.where(architecture="linear")
         runs, epochs = int(plain["runs"][0]), int(plain["epochs"][0])
