@@ -19,26 +19,20 @@ from theory.figures._style import Axes, Figure
 from theory.figures.experiments.attentions import ARCHITECTURES, HUES, SIMILARITIES, TASKS
 
 TITLE = "test scores of attentions, with and without what surrounds them in a transformer"
+STUDY = studies.arm_runs
 CLAIMS = ("reported.*-score-*", "arms.*")
 
 _LOOKS = {"published": ("o", -0.2), "residual": ("D", 0.0), "block": ("s", 0.2)}  # mark, and place in its row
 _SIZE = 3.6
 
 
-def arms(*, scale: str, root: int) -> Table:
-    """Return a row per task and arm, as :func:`theory.experiments.studies.summarise_arms`."""
-    return studies.summarise_arms(studies.arm_runs(scale=scale, root=root))
-
-
-STUDY = arms
-
-
 def draw(table: Table) -> Figure:
     """Draw a panel per task."""
+    means = studies.summarise_arms(table)
     figure = style.canvas(style.DOUBLE, 2.7)
     panels = figure.subplots(1, len(TASKS), sharey=True)
     for letter, axes, (task, words) in zip("abcd", panels, TASKS.items(), strict=False):
-        part = table.where(task=task)
+        part = means.where(task=task)
         plain = part.where(architecture="linear")
         runs, epochs = int(plain["runs"][0]), int(plain["epochs"][0])
         style.panel(axes, letter, f"{words}\n{runs} runs, {epochs} epochs")

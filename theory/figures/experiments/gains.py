@@ -19,7 +19,8 @@ from theory.figures._style import Axes, Figure
 from theory.figures.experiments.attentions import TASKS
 
 TITLE = "what a similarity, its features, a residual connection and a transformer block gain"
-CLAIMS = ("reported.*", "arms.*")
+STUDY = studies.arm_runs
+CLAIMS = ("reported.*-score-*", "reported.*-loss-*", "arms.*")
 
 _ROWS = {
     "published": "metric / dot product", "network": "its features / none", "distance": "its distance / dot product",
@@ -29,20 +30,13 @@ _ROWS = {
 _NEVER = 10**6
 
 
-def gains(*, scale: str, root: int) -> Table:
-    """Return a row per comparison, as :func:`theory.experiments.studies.summarise_gains`."""
-    return studies.summarise_gains(studies.arm_runs(scale=scale, root=root))
-
-
-STUDY = gains
-
-
 def draw(table: Table) -> Figure:
     """Draw a column per task: scores above, training losses below."""
+    gains = studies.summarise_gains(table)
     figure = style.canvas(style.DOUBLE, 4.0)
     panels = figure.subplots(2, len(TASKS), sharey="row", height_ratios=(len(_ROWS), 2))
     for column, (task, words) in enumerate(TASKS.items()):
-        part = table.where(task=task)
+        part = gains.where(task=task)
         pairs = int(part["pairs"][0])
         style.panel(panels[0, column], "abcd"[column], f"{words}, {pairs} pairs")
         for axes, quantity in zip(panels[:, column], ("score", "loss"), strict=True):
@@ -50,7 +44,7 @@ def draw(table: Table) -> Figure:
         panels[0, column].set_xlabel("test score higher by")
         panels[1, column].set_xlabel("training loss smaller, in log")
     for row, quantity in enumerate(("score", "loss")):
-        names = table.where(task="moons", quantity=quantity)["name"]
+        names = gains.where(task="moons", quantity=quantity)["name"]
         panels[row, 0].set_yticks(range(len(names)), [_ROWS[name] for name in names.tolist()])
     figure.legend(handles=_legend(), loc="outside upper center", ncols=4)
     return figure
