@@ -43,10 +43,10 @@ ARMS = {
     "block-metric": "a pre-LN transformer block with metric-attention",
 }
 WORDS = {
-    "score": "the test score is higher by two points of a hundred",
-    "loss": "the training loss after a fixed budget is lower by a tenth",
+    "score": "the test score after a fixed budget is higher by two points of a hundred",
+    "loss": "the training loss after a fixed budget is smaller by a factor of 1.1",
     "early-score": "after 50 of 500 epochs the test score is higher by two points of a hundred",
-    "early-loss": "after 50 of 500 epochs the training loss is lower by a tenth",
+    "early-loss": "after 50 of 500 epochs the training loss is smaller by a factor of 1.1",
 }
 STATEMENTS = {
     "score": r"$\mathbb E[a_1 - a_2] \ge 0.02$ for the share $a \in [0, 1]$ of the tests that each of the two does right",
@@ -54,7 +54,7 @@ STATEMENTS = {
 }
 MEANS = (
     "at the rate that each arm chose by validation loss on a grid whose ends are never chosen; parameters are matched",
-    "differences within pairs are symmetric about their mean; Hartigan's intervals, 0.95 for all comparisons at once",
+    "differences within pairs are independent, on digits given the images, and symmetric about their mean; Hartigan's intervals, 0.95 for all comparisons at once",
 )
 PERMUTED, AGAIN = Condition("permuted", "paired"), Condition("true", "again")
 ROOM = 50.0  # a verdict leaves a hundredth of the margin undecided, half of the scale

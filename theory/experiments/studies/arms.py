@@ -128,7 +128,8 @@ def summarise_gains(runs: Table) -> Table:
 
     ``gain`` is the mean, enclosed so that with probability .95 all comparisons hold at once; ``alone`` the 95 %
     interval; ``value`` the two-sided p-value of no gain by the sign-flip test, ``holm`` adjusted for all comparisons;
-    ``needed`` how many pairs would tell a gain of this size from the margin.
+    ``needed`` how many pairs would tell a gain of this size from the margin, with probability 0.9, at the level that
+    each comparison has among all.
     """
     rows = [_gain(runs, compared) for compared in list_comparisons()]
     adjusted = paired.adjust_holm([row["value"] for row in rows]).tolist()
@@ -142,13 +143,17 @@ def _gain(runs: Table, compared: Comparison) -> dict[str, Any]:
     return {
         **compared._asdict(), "pairs": len(gains), "gain": enclose_together(gains), "alone": enclose_gain(gains),
         "margin": compared.margin, "value": min(value, 1.0),
-        "needed": paired.count_pairs(gains, compared.margin) if sound else paired.MOST,
+        "needed": paired.count_pairs(gains, compared.margin, level=_each()) if sound else paired.MOST,
     }  # fmt: skip
 
 
 def enclose_together(gains: Array) -> Interval:
     """Enclose a mean gain at the level at which all comparisons hold at once."""
-    return enclose_gain(gains, TOGETHER / len(list_comparisons()))
+    return enclose_gain(gains, _each())
+
+
+def _each() -> float:
+    return TOGETHER / len(list_comparisons())
 
 
 def enclose_gain(sample: Array, level: float = 0.05) -> Interval:
