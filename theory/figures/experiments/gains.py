@@ -1,7 +1,7 @@
 """Gains of one arm over another, with the margin that counts.
 
 Comparisons of scores were stated before the runs, those of training losses while they were under way; two of early
-losses and one of early scores, on moons, are in the table alone. Above, by how much the mean test score is higher;
+losses and one of early scores, on moons, are claimed and not drawn. Above, by how much the mean test score is higher;
 below, how many times smaller the training loss is. Thick bars are 95 % intervals by themselves, thin ones hold for all
 comparisons at once with that probability. Green ones lie above the margin and red ones below it. Grey ones decide
 nothing: beside them is the number of pairs of runs that would among all, with probability 0.9.
