@@ -115,8 +115,8 @@ def test_doors_of_both_forms(tmp_path, lazily):
 
 def test_modules_that_are_imported_by_name(tmp_path):
     assert follow(tmp_path, "from importlib import import_module\nimport_module('helper')", helper="") == {"helper.py"}
-    named = print_closure("from theory.experiments.tasks import registry")
-    assert "theory/experiments/tasks/moons.py" in named
+    named = print_closure("from theory.figures import registry")
+    assert "theory/figures/caption.py" in named
 
 
 def test_fixtures_bring_their_conftest(tmp_path):

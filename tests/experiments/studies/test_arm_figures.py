@@ -6,6 +6,7 @@ from matplotlib.text import Text
 
 from tests.experiments import arm_tables
 from theory.evidence import ROOT
+from theory.experiments import studies
 from theory.figures import registry
 from theory.figures._style import style
 from theory.figures.experiments.attentions import TASKS
@@ -41,7 +42,7 @@ def test_gains_show_what_is_decided_and_how_many_pairs_would_decide(tmp_path, mo
     assert style.GREEN in hues
     assert style.VERMILION in hues
     assert style.GREY in hues
-    table = registry.figure_module("gains").STUDY(scale="quick", root=ROOT)
+    table = studies.summarise_gains(registry.figure_module("gains").STUDY(scale="quick", root=ROOT))
     needed = table.where(task="moons", quantity="score", name="carried")["needed"][0]
     assert str(needed) in words(figure)
 

@@ -16,6 +16,7 @@ ROOT = 20070
 
 
 def test_an_example_comes_back_as_it_was_stored(tmp_path, monkeypatch):
+    pytest.importorskip("sklearn", reason="scikit-learn comes with the extra learn")
     monkeypatch.setattr(example, "BODIES", 2)
     made = example.train_example(epochs=1)
     example.store_example(made, tmp_path / "a.npz")
