@@ -50,7 +50,7 @@ def counts_of(run, extrapolated):
         "the best of small bandwidths and the error left at it fall like N to the power -2/(d + 6), with their constants",
         r"$\varepsilon_* = \bigl[\frac{(1 + d/2)V}{2b^2N}\bigr]^{1/(3 + d/2)}(1 + o(1))$, $b = Bh$, $V = \frac{|\nabla h|^2}{2p(4\pi)^{d/2}}$, and root mean square error $|b|\varepsilon_*\sqrt{\frac{d + 6}{d + 2}}$, both $\sim N^{-2/(d + 6)}$",
         remark=r"$N^{-2/(d + 4)}$ where $\nabla h = 0$; $d = 1, 2$",
-        assumptions=SETTING,
+        assumptions=(*SETTING, r"$b \ne 0$; $\nabla h \ne 0$ but in the remark"),
         spec=("DL.B7",),
         cites=("singer2006",),
         source_status=("derived", "refereed on paper"),

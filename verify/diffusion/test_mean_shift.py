@@ -62,7 +62,7 @@ def coefficient(way, epsilon, s, *, half_of=Fraction(1, 2), times=1, sign=1):
         "the shift of a token of a normal law over the bandwidth, in units of the slope of the log-density, in closed form",
         r"$\frac{1}{\varepsilon}\int(y - x)P(x, dy) = c\,(\log\varrho)'(x)$ for $\varrho = N(0, s)$: $c = \frac{s\tau}{1 + \varepsilon\tau}$, $\tau = \frac1s - \frac\alpha{s + \varepsilon}$, for weights $q_\varepsilon^{-\alpha}$; $c = \frac1\varepsilon(s + \frac\varepsilon2 - \sqrt{s^2 + \frac{\varepsilon^2}4})$ for Sinkhorn; hence $c \to 1 - \alpha$ and $\frac12$. At $s = 1.08$, $\varepsilon = 0.02, 0.01$: $0.982, 0.991$ ($\alpha = 0$); $0.5043, 0.5022$ ($\frac12$); $0.0182, 0.0092$ ($1$); $0.4977, 0.4988$ (Sinkhorn)",
         assumptions=(
-            "normal law on the line, Gaussian kernel of variance epsilon",
+            r"normal law on the line, Gaussian kernel of variance epsilon, $\alpha < (s + \varepsilon)(\frac1s + \frac1\varepsilon)$",
             "trapezoidal rule, 4001 nodes at the paper scale",
         ),
         spec=("FR.F25", "DL.C5"),

@@ -208,7 +208,7 @@ def rough_chains(run, ahead):
         "through n layers that average and are off by e each, values of size one are off by n e, and eigenvalues of one layer by e",
         r"$\|\tilde P^nh - P^nh\|_\infty \le ne(1 + e)^n\|h\|_\infty$ for $|\tilde P_{ij} - P_{ij}| \le eP_{ij}$, and $|\tilde\mu_k - \mu_k| \le e$ in order for P reversible, $\tilde\mu$ of the symmetric matrix $(\tilde P_{ij}\tilde P_{ji})^{1/2}$",
         remark=r"what is reported of stacks and spectra; attained to first order by $\tilde P = (1 + e)P$",
-        assumptions=("rows of P are weights", "symmetric scores for the eigenvalues"),
+        assumptions=("rows of P are weights", "symmetric scores and e < 1 for the eigenvalues"),
         spec=("DL.B8", "DL.B9"),
     ),
     constant("near", "one per cent less", share=Fraction(99, 100)),

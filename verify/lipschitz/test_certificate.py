@@ -188,7 +188,7 @@ def max_of(bound, times):
         "in every metric the constant that is certified from weights bounds how far a layer moves",
         r"$W_p(T\mu, T\nu) \le C_pW_p(\mu, \nu)$, $p = 1, 2, \infty$, and the mean, the largest and the root of the squared displacements of $n$ tokens grow by no more than their constants, for tokens of length at most $R$ and $T$ the layer of heads $h$ with matrices $W_Q^h, W_K^h, W_V^h$ (of $d_k$ rows), $W_O^h$, the columns of $W_O$ at head $h$, with the constants that \texttt{certify} computes of them: in $W_1$ and $W_\infty$ the smaller of $\sum_h\|W_O^hW_V^h\|c(\alpha_h)$, $c(\alpha) = e^{2\alpha}(1 + 2\alpha)$ for $p = 1$, $1 + 2\alpha$ for $p = \infty$, and $\|W_O\|(|\lambda|_2 + |\kappa|_2)$, $\lambda_h = \|W_V^h\|\alpha_h$, $\kappa_h = \|W_V^h\|e^{2\alpha_h}(1 + 2\alpha_h)$ for $p = 1$, $\|W_V^h\|(1 + \alpha_h)$ for $p = \infty$; $\alpha_h = \|W_Q^{h\top}W_K^h\|R^2/\sqrt{d_k}$; in the others those of lipschitz.refined-w2, depth.heads, dot-product.frobenius and lipschitz.masked; for distance attention those of distance-attention.bounded and distance-attention.max-norm; one more with a residual",
         assumptions=(
-            "scaled dot product, or distances with tied queries and keys",
+            r"scaled dot product; or distances with tied queries and keys and the values $W_V^hA_hx$, $A_h = W_Q^{h\top}W_Q^h/\sqrt{d_k}$",
             "no token is longer than R",
             "under a causal mask displacements alone",
         ),

@@ -41,7 +41,7 @@ def swept(scores, start):
         "in the end, from a generic start, a sweep of Sinkhorn contracts by the squared second singular value of its doubly stochastic limit",
         r"$\mathrm{osc}(f_{t + 2} - f_{t + 1})/\mathrm{osc}(f_{t + 1} - f_t) \to \sigma_2(P^\star)^2$ for square $S$ and generic $f_0$; a start that shares a symmetry of $S$ never sees what breaks it: for $S = \mathrm{diag}(1, 1, 0)$ and $f_0 = (0, 0, \frac14)$ the limit is $\sigma_3(P^\star)^2 = .01985$, and $\sigma_2(P^\star)^2 = .10876$",
         assumptions=(
-            "a square score matrix",
+            r"a square score matrix with $\sigma_2(P^\star) > 0$",
             "a start outside a null set: it has a part along the second singular vector",
         ),
         spec=("FR.F01",),

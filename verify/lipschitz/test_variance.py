@@ -146,7 +146,7 @@ def test_variance(run, *, factor=1.0, alike=False, entropy=False):
 @verifies(
     Claim(
         "lipschitz.variance-spread",
-        "if the scores of no query differ by more than delta, at most tanh^2(delta/2) of the variance is left, and a layer that prefers few tokens may raise it",
+        "if the scores of no query differ by more than delta, at most tanh^2(delta/2) of the variance is left up to delta = log 3, and a layer that prefers few tokens may raise it",
         r"$V_\nu(SH) \le \rho(\delta)V_\pi(H)$ if $\operatorname{osc}_j\log(p_{ij}/\pi_j) \le \delta$ for all i, with $\rho = \tanh^2\frac\delta2$ for $e^\delta \le 3$ and $\frac18(e^\delta - 1)$ beyond; the least such function: both are attained",
         remark=r"$\delta \le \|B\|\max|x_i|\,D$ for tokens $m + x_i$ of diameter $D$ and dot products of form B, against $\pi_j \propto e^{m^\top Bx_j}$, with equality at two opposite tokens and $m = 0$; the variance can grow if $e^\delta > 9$",
         assumptions=("no skip connection",),

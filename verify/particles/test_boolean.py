@@ -10,6 +10,7 @@ from theory.evidence import Claim, Interval, at_least, at_most, ball, bug, const
 from theory.particles import studies
 from verify.textbook import hull
 
+COPIES = "two distinct tokens or more; copies of one are counted together in the largest weight"
 SOURCES = ("geshkovski2023",)
 LAST = 5  # windows on which a limit is taken; the earlier ones are shown
 SIMPLE = ("named", "positive", "random")
@@ -82,7 +83,7 @@ def test_limit(run, *, rank=lambda both: 1 + both, cases=SIMPLE, choice=extreme,
         "boolean.rate",
         "a row leaves exp(-c e^(Vt)) outside its largest weight, but exp(-c e^(2Vt)) if its token alone has its sign",
         r"$\frac{d}{dt}\log\bigl(-\log(1 - \max_j P_{ij})\bigr) \to V$ if another token has the sign of $x_i$ in the end, $2V$ if none has; error like $e^{-Vt}$",
-        assumptions=("d = 1, A, V > 0", "distinct tokens but for the named tie, none converging to 0"),
+        assumptions=("d = 1, A, V > 0", "distinct tokens but for the named tie, none converging to 0", COPIES),
         spec=("FR.F26",),
         cites=SOURCES,
         source_status=("seen", "derived"),  # the rate V is refereed as one for all rows, which it is not
@@ -109,7 +110,7 @@ def test_rate(run, *, power=lambda lone: 1 + lone, clock=False):
         "boolean.constant",
         "the constant c is A times the scale of the token times the gap beside the selected token, which converges",
         r"$-e^{-Vt}\log(1 - \max_j P_{ij}) \to A\,\lim|x_i|e^{-Vt}\,\lim\min_{j \ne j^*}|x_{j^*} - x_j|$; $e^{-2Vt}$ and $\lim e^{-Vt}\min|\cdot|$ for a token alone of its sign",
-        assumptions=("d = 1, A, V > 0", "distinct tokens but for the named tie, none converging to 0"),
+        assumptions=("d = 1, A, V > 0", "distinct tokens but for the named tie, none converging to 0", COPIES),
         spec=("FR.F26",),
         cites=SOURCES,
     ),

@@ -739,8 +739,8 @@ def test_pre(run, *, power=2.0, norm="pre", late=1.0, share=1.0):
     Claim(
         "norm-flow.tokens",
         "drawn tokens, not equiangular, close their largest gap like t^(-2) under Pre-LN",
-        r"$\max_{i \ne j}(1 - \langle\theta_i, \theta_j\rangle) \sim C't^{-2}$ under $\dot x_i = f(\theta)_i$, $\theta_i = x_i/|x_i|$; $C'$ depends on the start",
-        assumptions=("all tokens in one open hemisphere",),
+        r"$\max_{i \ne j}(1 - \langle\theta_i, \theta_j\rangle) \sim C't^{-2}$ under $\dot x_i = f(\theta)_i$, $\theta_i = x_i/|x_i|$; $C' > 0$ depends on the start",
+        assumptions=("all tokens in one open hemisphere, not all in one direction",),
         spec=("FR.F23",),
         cites=(*SURVEY, "xiong2020"),
         source_status=("seen", "derived"),
