@@ -8,8 +8,6 @@ import math
 import numpy as np
 import pytest
 import safetensors.numpy
-import torch
-from safetensors.torch import save_file
 
 from theory.__main__ import main
 from theory.lipschitz.certificate import certify, read_weights
@@ -83,6 +81,9 @@ def test_a_layer_of_pytorch_is_recognised(capsys, tmp_path):
 
 def test_pytorch_agrees(tmp_path):
     """What the module computes is what the arrays that are read stand for, bias and all."""
+    torch = pytest.importorskip("torch", reason="PyTorch comes with the extra learn")
+    from safetensors.torch import save_file  # noqa: PLC0415  it needs PyTorch
+
     layer = torch.nn.MultiheadAttention(D, 2, bias=True, batch_first=True, dtype=torch.float64)
     with torch.no_grad():
         layer.in_proj_bias.copy_(torch.from_numpy(TORCH["in_proj_bias"]))
@@ -166,9 +167,12 @@ def test_convention(capsys, tmp_path):
     refused(capsys, "convention: expected one of rows, columns", path, "--convention", "diagonal")
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_half_precision_is_read_exactly(tmp_path, dtype):
-    tensors = {name: torch.from_numpy(matrix).to(dtype) for name, matrix in PLAIN.items()}
+    torch = pytest.importorskip("torch", reason="PyTorch comes with the extra learn")
+    from safetensors.torch import save_file  # noqa: PLC0415  it needs PyTorch
+
+    tensors = {name: torch.from_numpy(matrix).to(getattr(torch, dtype)) for name, matrix in PLAIN.items()}
     save_file(tensors, tmp_path / "weights.safetensors")
     found = read_weights(tmp_path / "weights.safetensors")
     for name, tensor in tensors.items():
@@ -177,6 +181,7 @@ def test_half_precision_is_read_exactly(tmp_path, dtype):
 
 @pytest.mark.parametrize("suffix", [".pt", ".pth", ".bin"])
 def test_pickles_are_refused_with_the_reason(capsys, tmp_path, suffix):
+    torch = pytest.importorskip("torch", reason="PyTorch comes with the extra learn")
     torch.save({"w_query": torch.eye(2)}, tmp_path / f"weights{suffix}")
     refused(capsys, "got a pickle, which can run any code when it is read", tmp_path / f"weights{suffix}")
 

@@ -9,7 +9,7 @@ decide is claimed neither way: it is a row of the table of gains, with the numbe
 
 import numpy as np
 
-from theory.evidence import Claim, Verdict, at_least, bug, constant, equals, hypothesis, run_mean, verifies
+from theory.evidence import Claim, Verdict, at_least, bug, constant, equals, exact, hypothesis, run_mean, verifies
 from theory.experiments import studies
 from theory.experiments.arms import PLAIN, TWINS, Condition
 
@@ -121,10 +121,13 @@ def compared(task, name, finds, *, quantity="score", claimed=None):
 def test_moons_runs_can_be_made_again(run, *, factor=1.0):
     fresh = run.study(studies.moons_afresh)
     recorded = run.study(studies.arm_runs).where(task="moons", labels="true", start="paired", architecture="published")
+    curves = run.study(studies.arm_curves).where(task="moons", labels="true", start="paired", architecture="published")
     for similarity in ("distance", "metric"):
         found = run_mean(fresh.where(similarity=similarity)["score"], among=4)
         known = run_mean(recorded.where(similarity=similarity)["early_score"], among=4)
         yield equals(found, factor * known, scale=0.3, similarity=similarity)
+        (drawn,) = curves.where(similarity=similarity, epoch=50)["score"]
+        yield equals(exact(drawn), factor * known, scale=0.3, part="curve", similarity=similarity)
 
 
 YES, NO = Verdict.SUPPORTED, Verdict.REFUTED

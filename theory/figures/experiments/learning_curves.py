@@ -20,7 +20,7 @@ from theory.figures.experiments.attentions import ARCHITECTURES, HUES, SIMILARIT
 
 TITLE = "learning curves of attentions, with and without what surrounds them in a transformer"
 STUDY = studies.arm_curves
-CLAIMS = ()
+CLAIMS = ("reported.moons-afresh",)
 DATA = (
     "experiments/results/arms-moons-curves.csv",
     "experiments/results/arms-digits-curves.csv",
