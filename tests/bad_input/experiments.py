@@ -9,9 +9,6 @@ VALID = {
     "data.draw_two_moons": {"points": 5, "noise": 0.25, "rng": np.random.default_rng(0)},
 }
 
-SKIPPED = {
-    "run_experiment": "it trains for minutes; tests/experiments/arms has its refusals",
-}
 ALIASES = {}
 ACCEPTED = {}
 LISTED = {}

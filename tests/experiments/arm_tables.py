@@ -44,11 +44,13 @@ def curves(found):
     for arm in ARMS:
         for condition in conditions(arm):
             own = found.where(architecture=arm.architecture, similarity=arm.similarity, **condition._asdict())
+            early = float(own["early_score"].mean())
             for epoch in EPOCHS:
                 row = {"architecture": arm.architecture, "similarity": arm.similarity, **condition._asdict()}
                 ahead = np.sqrt((EPOCHS[-1] + 1.0) / (epoch + 1.0))
                 means = {name: float(own[name].mean()) for name in ("train_loss", "test_loss", "score", "noisy")}
-                rows.append(row | {"epoch": epoch} | means | {"train_loss": means["train_loss"] * ahead})
+                now = means | {"train_loss": means["train_loss"] * ahead}
+                rows.append(row | {"epoch": epoch} | now | ({"score": early} if epoch == EPOCHS[1] else {}))
     return Table.from_rows(Kind.STATISTICAL, rows, units={"train_loss": "nat", "test_loss": "nat"})
 
 

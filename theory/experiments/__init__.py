@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
-    from theory.experiments.arms import run_experiment as run_experiment
     from theory.experiments.published import train_moons as train_moons
 
 open_lazily(__name__)
