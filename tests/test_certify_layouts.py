@@ -79,9 +79,14 @@ def test_a_layer_of_pytorch_is_recognised(capsys, tmp_path):
     assert any("names taken" in note and "in_proj_weight" in note for note in json.loads(out)["notes"])
 
 
-def test_pytorch_agrees(tmp_path):
+@pytest.fixture
+def torch():
+    """PyTorch, where it is."""
+    return pytest.importorskip("torch", reason="PyTorch comes with the extra learn")
+
+
+def test_pytorch_agrees(torch, tmp_path):
     """What the module computes is what the arrays that are read stand for, bias and all."""
-    torch = pytest.importorskip("torch", reason="PyTorch comes with the extra learn")
     from safetensors.torch import save_file  # noqa: PLC0415  it needs PyTorch
 
     layer = torch.nn.MultiheadAttention(D, 2, bias=True, batch_first=True, dtype=torch.float64)
@@ -168,8 +173,7 @@ def test_convention(capsys, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_half_precision_is_read_exactly(tmp_path, dtype):
-    torch = pytest.importorskip("torch", reason="PyTorch comes with the extra learn")
+def test_half_precision_is_read_exactly(torch, tmp_path, dtype):
     from safetensors.torch import save_file  # noqa: PLC0415  it needs PyTorch
 
     tensors = {name: torch.from_numpy(matrix).to(getattr(torch, dtype)) for name, matrix in PLAIN.items()}
@@ -180,8 +184,7 @@ def test_half_precision_is_read_exactly(tmp_path, dtype):
 
 
 @pytest.mark.parametrize("suffix", [".pt", ".pth", ".bin"])
-def test_pickles_are_refused_with_the_reason(capsys, tmp_path, suffix):
-    torch = pytest.importorskip("torch", reason="PyTorch comes with the extra learn")
+def test_pickles_are_refused_with_the_reason(torch, capsys, tmp_path, suffix):
     torch.save({"w_query": torch.eye(2)}, tmp_path / f"weights{suffix}")
     refused(capsys, "got a pickle, which can run any code when it is read", tmp_path / f"weights{suffix}")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from theory.evidence import Kind, Table, stream
+from theory.evidence import Kind, Table, runner, stream
+from theory.experiments.analysis import arms
 from theory.experiments.arms.arm import ARMS
 from theory.experiments.arms.plan import conditions
 
@@ -56,9 +57,6 @@ def curves(found):
 
 def lay(folder, monkeypatch, tasks=("moons", "digits", "meshes", "numerals"), **options):
     """Put made-up tables in place of the recorded ones, and return that of the runs."""
-    from theory.evidence import runner  # noqa: PLC0415
-    from theory.experiments.analysis import arms  # noqa: PLC0415
-
     found = runs(**options)
     for task in tasks:
         (folder / f"arms-{task}.csv").write_text(found.to_csv(), encoding="utf-8")
