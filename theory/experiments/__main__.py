@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("task", choices=tasks())
     parser.add_argument("--scale", choices=("quick", "paper"), default="quick", help="size (default: quick)")
     parser.add_argument("--out", type=Path, default=Path("runs"), metavar="DIR", help="for the tables (default: runs)")
-    parser.add_argument("--arms", nargs="+", metavar="ARM", help="such as linear or block-metric (default: all)")
+    parser.add_argument("--arms", nargs="+", metavar="ARM", help="such as linear or block-metric (default: as planned)")
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder with published data")
     parser.add_argument("--root", type=read_root, metavar="R", help="entropy of every random stream (default: fixed)")
     options = parser.parse_args(arguments)

@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 from theory.evidence import Kind, Table, sweep
 from theory.evidence.files import write_whole
 from theory.evidence.provenance import commit, processor
-from theory.experiments.arms.arm import ARMS, Arm, find_arm
+from theory.experiments.arms.arm import Arm, find_arm
 from theory.experiments.arms.folders import Folder, FolderLessons, open_folder
 from theory.experiments.arms.lessons import SEARCH, Lessons
-from theory.experiments.arms.plan import PLAIN, Condition, budget, conditions
+from theory.experiments.arms.plan import PLAIN, Condition, arms_of, budget, conditions, lessons_of
 from theory.experiments.arms.search import Found, choose_rate
 from theory.experiments.arms.sentences import TASK as NUMERALS, Sentences
 from theory.experiments.arms.sources import STREAMS, fingerprint_sources
@@ -103,7 +103,7 @@ def piece(arm: Arm, setting: Setting, condition: Condition, rate: float, *, sear
             return Trained(tuple(file["epochs"].tolist()), file["measured"], int(file["parameters"]))
     first, count = (SEARCH, own.search_runs) if search else (0, own.pairs)
     seeds = tuple(range(first, first + count))
-    asked = (setting.task, seeds, search, condition.labels, condition.start, setting.root)
+    asked = (lessons_of(setting.task), seeds, search, condition.labels, condition.start, setting.root)
     given: dict[str, Any] = {"rate": rate, "epochs": own.epochs, "decay": own.decay}
     begun = time.perf_counter()
     if setting.task == NUMERALS:
@@ -133,7 +133,7 @@ def run_experiment(
     Parameters
     ----------
     task : str
-        One of ``SUBJECTS``, or ``numerals``.
+        One that the plan has a budget for.
     scale : {"quick", "paper"}
     root : int
         Entropy of every random stream.
@@ -141,7 +141,7 @@ def run_experiment(
         Folder for ``arms-TASK.csv``, ``arms-TASK-search.csv``, ``arms-TASK-curves.csv`` and
         ``arms-TASK-manifest.json``; the pieces are below it.
     arms : iterable of str, optional
-        Names of arms; all unless given.
+        Names of arms; those of the plan unless given.
     data : path, optional
         Folder with published data; what is drawn or comes with a package unless given.
 
@@ -158,8 +158,8 @@ def run_experiment(
         If the best rate of an arm lies at an end of the last grid.
     """
     budget(task, scale)
-    names = [arm.name for arm in ARMS] if arms is None else [find_arm(name).name for name in arms]
-    setting = Setting(task, scale, root, out / "pieces", None if data is None else open_folder(task, data))
+    names = arms_of(task) if arms is None else [find_arm(name).name for name in arms]
+    setting = Setting(task, scale, root, out / "pieces", None if data is None else open_folder(lessons_of(task), data))
     setting.pieces.mkdir(parents=True, exist_ok=True)
     begun = time.perf_counter()
     made = sweep(run_arm, [{"name": name, "setting": setting} for name in names])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from theory._validate import as_choice
-from theory.experiments.arms.arm import Arm, find_arm
+from theory.experiments.arms.arm import ARMS, Arm, find_arm
 
 FILE = Path(__file__).with_name("plan.toml")
 
@@ -65,11 +65,25 @@ def budget(task: str, scale: str = "paper") -> Budget:
         If there is no such task or scale.
     """
     plan = read_plan()
-    own = plan[as_choice(task, "task", tasks())]
+    own = {name: value for name, value in _part(task).items() if name not in ("task", "arms")}
     found = Budget(**{**own, **plan["search"], "rates": tuple(own["rates"])})
     if as_choice(scale, "scale", ("quick", "paper")) == "paper":
         return found
     return found._replace(pairs=2, search_runs=2, epochs=10)
+
+
+def lessons_of(task: str) -> str:
+    """Return whose data a task has: its own, unless it is another one with a budget of its own."""
+    return str(_part(task).get("task", task))
+
+
+def arms_of(task: str) -> tuple[str, ...]:
+    """Return the names of the arms of a task: all, unless the plan says which."""
+    return tuple(_part(task).get("arms", (arm.name for arm in ARMS)))
+
+
+def _part(task: str) -> dict[str, Any]:
+    return read_plan()[as_choice(task, "task", tasks())]
 
 
 def margin(name: str) -> float:
@@ -83,6 +97,7 @@ def conditions(arm: Arm) -> tuple[Condition, ...]:
     return (PLAIN, *(condition for condition, names in TWINS.items() if arm in map(find_arm, names)))
 
 
-def comparisons() -> dict[str, tuple[str, str]]:
-    """Return which arm is compared with which, by the name of the comparison; the same on every task."""
-    return {name: (ours, theirs) for name, (ours, theirs) in read_plan()["comparisons"].items()}
+def comparisons(task: str) -> dict[str, tuple[str, str]]:
+    """Return which arm of a task is compared with which, by the name of the comparison."""
+    own = set(arms_of(task))
+    return {name: (ours, theirs) for name, (ours, theirs) in read_plan()["comparisons"].items() if {ours, theirs} <= own}

@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 TOGETHER = 0.05  # the probability that any of all comparisons on all tasks is judged wrongly
 COLUMNS = {"score": "score", "loss": "train_loss", "early-score": "early_score", "early-loss": "early_loss"}
 _OF_LOSS = ("published", "chart")  # comparisons that were reported of the training loss too
+_LOSSES = ("moons", "digits", "meshes")  # the tasks of which they were
 _EARLY = (("chart", "early-score"), ("chart", "early-loss"), ("published", "early-loss"))  # on moons, after a tenth
 
 
@@ -44,10 +45,17 @@ class Comparison(NamedTuple):
 
 def list_comparisons() -> list[Comparison]:
     """Return all comparisons: they are one family."""
-    stated = comparisons()
-    of_task = [(name, "score") for name in stated] + [(name, "loss") for name in _OF_LOSS]
-    chosen = [(task, *each) for task in arms.TASKS for each in of_task] + [("moons", *each) for each in _EARLY]
-    return [Comparison(task, name, quantity, *stated[name]) for task, name, quantity in chosen]
+    return [
+        Comparison(task, name, quantity, *stated[name])
+        for task in arms.TASKS
+        for stated in (comparisons(task),)
+        for name, quantity in _chosen(task, stated)
+    ]
+
+
+def _chosen(task: str, stated: Iterable[str]) -> list[tuple[str, str]]:
+    losses = [(name, "loss") for name in _OF_LOSS] if task in _LOSSES else []
+    return [*((name, "score") for name in stated), *losses, *(_EARLY if task == "moons" else ())]
 
 
 def arm_runs(*, scale: str, root: int) -> Table:  # noqa: ARG001  tables that were made once
