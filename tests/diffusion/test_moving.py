@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from theory.diffusion import studies
 from theory.diffusion.layers import line_tokens
 from theory.diffusion.moving import (
     agreed_mean,
@@ -16,6 +17,7 @@ from theory.diffusion.moving import (
     plane_tokens,
     rearranged_distance,
 )
+from theory.diffusion.moving.settings import MOVED_DEPTH, MOVED_MIXTURE, MOVED_TIME
 
 MIXTURE = ((-1.0, 0.5, 2.0), (0.75, 0.5, 0.625), (0.25, 0.5, 0.25))
 
@@ -143,3 +145,21 @@ def test_bad_input():
         move_tokens([[0.0], [1.0]], 0.5, 1, step=3.0)
     with pytest.raises(ValueError, match="turns: expected at most 4"):
         lattice_growth(4, 5, 1.0, 0.1)
+
+
+def test_places_of_the_study_hold_those_in_long_double():
+    table = studies.moving(scale="quick", root=0).where(name="place")
+    levels = np.array(table.levels("label"))
+    everywhere = (np.arange(600) + 0.5) / 600
+    x = mixture_quantiles(*MOVED_MIXTURE, everywhere).astype(np.longdouble)
+    shown = np.searchsorted(everywhere, levels)
+    widths = []
+    for layer in range(MOVED_DEPTH + 1):
+        own = table.where(layer=layer)
+        found = own.intervals("value")
+        assert own["label"].tolist() == levels.tolist()
+        for interval, place in zip(found, x[shown], strict=True):
+            assert interval.lo <= place <= interval.hi
+        widths.append(min(interval.width for interval in found))
+        x = averaged(x[:, np.newaxis], x[:, np.newaxis], MOVED_TIME / MOVED_DEPTH, np.ones(600))[:, 0]
+    assert min(widths) > 2.0**-45  # no token agrees with its second run by luck

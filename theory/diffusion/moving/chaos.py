@@ -36,10 +36,12 @@ from scipy.special import gammaln
 
 from theory._validate import as_count, as_flag, as_number, as_points, as_positive
 from theory.diffusion.limits.operators import propagate
-from theory.evidence import Interval, estimated
+from theory.evidence import Interval, Kind, estimated
+from theory.evidence.roundoff import U
 
 Array = NDArray[np.float64]
 _DEGREE = 32  # taken: of bandwidths that are not narrow, the rest falls like the power of a half
+_ROUNDINGS = 64.0  # taken: units of rounding in a layer and in a sum over degrees
 _STRONGEST = 1.0  # taken: of the size of the value, an average or its reflection
 
 
@@ -135,7 +137,7 @@ def displacement_variances(
     -------
     list of Interval
         From the start on, one more than layers; kind ``ESTIMATED``: from this degree and from one half as large again,
-        of which twice the difference is the width.
+        of which twice the difference is the width, and the rounding of each layer, which both may share.
 
     Raises
     ------
@@ -148,7 +150,9 @@ def displacement_variances(
     answers = as_flag(feedback, "feedback")
     most = as_count(degree, "degree", least=2)
     coarse, fine = (_variances(d, width, count, v, answers, top) for top in (most, most + most // 2))
-    return [estimated(b, a, times=2.0) for a, b in zip(coarse, fine, strict=True)]
+    slips = [_ROUNDINGS * (layer + 1) * U * size for layer, size in enumerate(fine)]
+    read = zip(fine, coarse, slips, strict=True)
+    return [estimated(b, a, times=2.0) + Interval.within(0.0, slip, Kind.ESTIMATED) for b, a, slip in read]
 
 
 @cache

@@ -21,14 +21,13 @@ from theory.diffusion.moving.settings import (
     MOVED_TIME,
     MOVED_WAVES,
 )
-from theory.evidence import Interval, Kind, estimated, study
+from theory.evidence import Interval, Kind, study
 
 Array = NDArray[np.float64]
 _DEPTHS = {"quick": (4, 8, 16, 32), "paper": (2, 4, 8, 16, 32)}
 _SPACINGS = (0.6, 0.5)  # chosen: between tokens, in deviations of what a layer averages with: two computations
 _TOKENS, _EVERY = 600, 5  # chosen: quantile tokens that move, and those of them whose paths are kept
 _SHAKEN = 2.0**-30  # chosen: amplitude of the wave that is followed
-_TIMES = 4.0
 
 
 @study(Kind.ESTIMATED)
@@ -114,8 +113,14 @@ def _paths() -> Iterator[tuple[float, int, Interval]]:
     shaken = start * (1.0 + 2.0**-50 * np.cos(np.pi * np.arange(_TOKENS)))[:, np.newaxis]
     runs = [move_tokens(cloud, MOVED_TIME / MOVED_DEPTH, MOVED_DEPTH) for cloud in (start, shaken)]
     for layer, (one, other) in enumerate(zip(*runs, strict=True)):
+        apart = float(np.abs(one - other).max())  # of all tokens, as one may agree by luck
         for at in range(_EVERY // 2, _TOKENS, _EVERY):
-            yield float(levels[at]), layer, estimated(float(one[at, 0]), float(other[at, 0]), times=_TIMES)
+            place = float(one[at, 0])
+            yield (
+                float(levels[at]),
+                layer,
+                agreed_mean(place + apart, place, size=float(np.abs(one).max()), layers=layer),
+            )
 
 
 def _waves(depth: int, layers: int) -> list[Interval]:

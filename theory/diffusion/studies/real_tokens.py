@@ -16,8 +16,9 @@ from theory.diffusion.layers.equilibrium import chain_spectrum
 from theory.diffusion.layers.self_dynamics import advance_tokens
 from theory.diffusion.layers.stacking import TokenLayer
 from theory.diffusion.limits.resolution import compare_halves, seen_dimension, smallest_bandwidth
+from theory.diffusion.moving.measure import agreed_mean
 from theory.diffusion.studies.real_sets import REAL_SETS, draw_like, real_set
-from theory.evidence import Interval, Kind, estimated, exact, stream, study
+from theory.evidence import Interval, Kind, exact, stream, study
 
 Array = NDArray[np.float64]
 SHARE = 0.1  # of the disagreement
@@ -119,7 +120,8 @@ def _moved(cloud: Array, rng: np.random.Generator) -> dict[str, Interval]:
     for depth in DEPTHS:
         shares = [_left(tokens, depth) for tokens in (cloud, turned)]
         for name, values in zip(("moved", "kept"), zip(*shares, strict=True), strict=True):
-            found[f"{name}{depth}"] = estimated(*values, times=4.0)
+            left, other = values
+            found[f"{name}{depth}"] = agreed_mean(other, left, size=left, layers=depth)
     return found
 
 

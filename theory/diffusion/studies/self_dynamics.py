@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
+
 from theory.diffusion.layers.self_dynamics import PlaneCurve, advance_rounding, ellipse, shorten_curve, sphere_radii
 from theory.evidence import Interval, Kind, Table, estimated
 
@@ -56,10 +58,12 @@ def _curve(epsilon: float) -> list[tuple[str, int, float, int, int, Interval]]:
         slip = 4.0 * sum(advance_rounding(c.points, epsilon, c.speed) for c in fine[: layer + 1 : max(1, layer // 4)])
         slip *= max(1, layer // 4)  # that of every fourth part of the layers stands for its neighbours
         rows.append(("area", 1, epsilon, layer, 0, _between(a.area, b.area, 8.0 * slip)))
+        one, two = (c.points[:: c.points.shape[0] // SHOWN] for c in (a, b))
+        apart = float(np.abs(one - two).max())  # of all places, as errors may cross at one
         for place in range(SHOWN):
-            one, two = (c.points[place * c.points.shape[0] // SHOWN] for c in (a, b))
-            for name, axis in (("x", 0), ("y", 1)):
-                rows.append((name, 1, epsilon, layer, place, _between(one[axis], two[axis], slip)))
+            for axis, name in enumerate("xy"):
+                at = float(two[place, axis])
+                rows.append((name, 1, epsilon, layer, place, _between(at + apart, at, slip)))
     return rows
 
 

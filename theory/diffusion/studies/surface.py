@@ -26,7 +26,7 @@ def surface(*, scale: str, root: int, areas: bool = True) -> Table:  # noqa: ARG
     r"""Return :math:`(P_\varepsilon h - h)/\varepsilon` along a meridian, for falling :math:`\varepsilon`.
 
     Tokens weigh what area they stand for, or the same each unless ``areas``. The width is what rounding may do, and
-    twice what a third more tokens in either direction change.
+    twice the most that a third more tokens in either direction change at any place.
     """
     shape = Revolution(MERIDIAN_DENSITY, STEEPEST)
     rows = []
@@ -35,8 +35,9 @@ def surface(*, scale: str, root: int, areas: bool = True) -> Table:  # noqa: ARG
         epsilon = _START * 0.5**level
         coarse, _ = _propagated(shape, x, epsilon, _FINE, areas=areas)
         fine, error = _propagated(shape, x, epsilon, _FINER, areas=areas)
-        for place, a, b in zip(x.tolist(), coarse.tolist(), fine.tolist(), strict=True):
-            read = estimated(b, a, times=2.0) + Interval.within(0.0, error)
+        apart = float(np.abs(coarse - fine).max())  # at all places, as errors may cross at one
+        for place, b in zip(x.tolist(), fine.tolist(), strict=True):
+            read = estimated(b, b + apart, times=2.0) + Interval.within(0.0, error)
             here = float(meridian_function(np.array(place)))
             rows.append((epsilon, place, (read - Interval.within(here, 16 * U * 2.0)) / epsilon))
     epsilons, places, changes = zip(*rows, strict=True)
