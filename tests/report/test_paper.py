@@ -27,13 +27,14 @@ def paper():
         ("a_b & 5%", r"a\_b \& 5\%"),
         ("$a_b$ and $$a\n\\le b$$", "$a_b$ and \\[a\n\\le b\\]"),
         ("*for $a * b$.* **Proof.** c", r"\emph{for $a * b$.} \textbf{Proof.} c"),
-        ("twin `a-b`", r"twin \texttt{a-b}"),
-        ("`sums.two`", r"\hyperref[section:sums.two]{\texttt{sums.two}}"),
-        ("[lemma-sum](lemmas.md#lemma-sum)", r"\hyperref[section:lemma-sum]{\texttt{lemma-sum}}"),
-        ("[sums.one](sums.md)", r"\texttt{sums.one}"),
+        ("twin `a-b`", r"twin \texttt{a-\allowbreak b}"),
+        ("`sums.two`", r"\hyperref[section:sums.two]{\texttt{sums.\allowbreak two}}"),
+        ("[lemma-sum](lemmas.md#lemma-sum)", r"\hyperref[section:lemma-sum]{\texttt{lemma-\allowbreak sum}}"),
+        ("[sums.one](sums.md)", r"\texttt{sums.\allowbreak one}"),
         ("Higham (higham2002), other1999", r"Higham (\cite{higham2002}), other1999"),
         ("- a\n  b\n- c", "\\begin{itemize}\n\\item a\n  b\n\\item c\n\\end{itemize}"),
         ("a\n\nb", "a\n\nb"),
+        ("a\n\n$$b$$\n\nc", "a\n\\[b\\]\n\nc"),
     ],
 )
 def test_markdown_becomes_latex(text, latex):

@@ -27,6 +27,8 @@ _BEFORE = r"""\documentclass{article}
 \usepackage[hidelinks]{hyperref}
 \renewcommand{\labelitemi}{$\bullet$}
 \setcounter{tocdepth}{1}
+\setlength{\parindent}{0pt}
+\setlength{\parskip}{.5\baselineskip}
 \emergencystretch=3em
 \allowdisplaybreaks
 """

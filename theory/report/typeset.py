@@ -20,6 +20,7 @@ _INLINE = re.compile(
 _FIGURE = re.compile(r"^\*\*Figure\.\*\* !\[(?P<caption>[^\]]*)\]\(\.\./figures/(?P<file>[\w.]+)\)$", re.DOTALL)
 _ANCHOR = re.compile(r"^\([\w-]+\)=$", re.MULTILINE)
 _KEY = re.compile(r"\b[a-z]+\d{4}\b")
+_BREAKS = re.compile(r"[.-](?=\w)")  # where a name may go on in the next line
 _KEPT = re.compile("\x00(\\d+)\x00")
 
 
@@ -57,7 +58,8 @@ class Typesetter:
         ArchiveError
             If the text has a block of code or a heading, which no section has.
         """
-        return "\n\n".join(self._block(block) for block in re.split(r"\n\s*\n", text.strip()))
+        blocks = "\n\n".join(self._block(block) for block in re.split(r"\n\s*\n", text.strip()))
+        return blocks.replace("\n\n\\[", "\n\\[")  # a formula belongs to the paragraph before it
 
     def _block(self, block: str) -> str:
         if block.startswith(("```", "#", "~~~", ">")):
@@ -111,7 +113,8 @@ class Typesetter:
 
     def refer(self, name: str) -> str:
         """Return the name of a section, which leads there if the paper prints it."""
-        set_ = rf"\texttt{{{escape_latex(name)}}}"
+        breaking = _BREAKS.sub(r"\g<0>\\allowbreak ", escape_latex(name))
+        set_ = rf"\texttt{{{breaking}}}"
         return rf"\hyperref[{label(name)}]{{{set_}}}" if name in self.printed else set_
 
 
