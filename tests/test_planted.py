@@ -470,7 +470,7 @@ BUGS = [
     bug("constants-radius", "metric.constants", "metric/score.py", ("diameter = 2.0 * slope * as_positive", "diameter = slope * as_positive")),
     bug("variance-bound-sixth", "lipschitz.variance-spread", "lipschitz/depth/variance.py", ("share = smaller(reach / 2.0, ", "share = smaller(reach / 3.0, ")),
     bug("variance-uncentred", "lipschitz.variance-spread", "lipschitz/depth/variance.py", (" - (weights * scaled).sum(axis=0) / total", "")),
-    bug("floor-unsquared", "lipschitz.variance-skip", "lipschitz/depth/variance.py", ("like(0.0, left)) ** 2", "like(0.0, left))")),
+    bug("floor-unsquared", "lipschitz.variance-skip", "lipschitz/depth/variance.py", ("(1.0 + ratio)) ** 2", "(1.0 + ratio))")),
     bug("centred-no-norm", "start.blocks", "metric/centred.py", ("return softmax_rows(c)", "return np.exp(c - c.max())")),
     bug("centred-half", "start.blocks", "metric/centred.py", ("away = law * np.expm1(own)", "away = 0.5 * law * np.expm1(own)")),
     bug("divergence-unsquared", "start.blocks", "metric/centred.py", ("np.square((away - mean) / (1.0 + mean))", "np.square(away - mean) / 4.0")),

@@ -1,7 +1,8 @@
 """``python -m theory``: what the committed evidence says, for a reader and for a paper.
 
-``list`` shows every claim on a line, ``explain`` one claim in full, ``cite`` what a paper prints of it, ``report``
-renews the theorem index of ``paper_notes.md``. These compute nothing anew and touch no room that loads slowly.
+``list`` shows every claim on a line, ``explain`` one claim in full, ``cite`` what a paper prints of it, ``bundle`` the
+results as a paper, ``report`` renews the theorem index of ``paper_notes.md``. These compute nothing anew and touch no
+room that loads slowly.
 ``certify`` bounds the Lipschitz constants of attention with given weights by the theorems of ``theory.lipschitz``,
 ``doctor`` says what this machine computes with and whether a dozen claims come out as recorded.
 """
@@ -36,7 +37,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="theorem index and BibTeX (default: paper_notes.md above the evidence)",
     )
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="{list,explain,cite,report,certify,doctor}")
+    verbs = parser.add_subparsers(
+        dest="verb", required=True, metavar="{list,explain,cite,bundle,report,certify,doctor}"
+    )
     every = verbs.add_parser("list", parents=[common], help="every claim on one line")
     every.add_argument("--verdict", choices=_VERDICTS, help="only claims with this verdict")
     every.add_argument("--subject", metavar="S", help="only claims whose id begins with S and a dot")
@@ -46,6 +49,8 @@ def _parser() -> argparse.ArgumentParser:
         "cite", parents=[common, notes], help="BibTeX, and a line of LaTeX with certified digits only"
     )
     cited.add_argument("id", metavar="ID", help="a claim, as `list` names it")
+    bundled = verbs.add_parser("bundle", parents=[common, notes], help="the results as a paper: LaTeX that compiles")
+    bundled.add_argument("--paper", type=Path, required=True, metavar="OUT", help="folder that it is written into")
     index = verbs.add_parser("report", parents=[common, notes], help="renew the theorem index of paper_notes.md")
     index.add_argument(
         "--check",
@@ -139,7 +144,7 @@ def _doctor() -> int:
 
 
 def _answer(options: argparse.Namespace) -> tuple[str, int]:
-    from theory.report import archive, citation, formatting, freshness, locations  # noqa: PLC0415
+    from theory.report import archive, citation, formatting, freshness, locations, paper  # noqa: PLC0415
 
     if options.verb == "report":
         return _report(options)
@@ -149,6 +154,9 @@ def _answer(options: argparse.Namespace) -> tuple[str, int]:
         records = archive.read_all(folder)
         since = freshness.changes(records, folder)
         return formatting.format_list(records, options.verdict, options.subject, colour=colour, changes=since), 0
+    if options.verb == "bundle":
+        folder = options.evidence or locations.evidence_folder()
+        return paper.write_paper(options.paper, folder, options.notes or locations.notes_above(folder)), 0
     folder = _record_folder(options)
     record = archive.find(folder, options.id)
     if options.verb == "explain":
