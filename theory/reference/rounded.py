@@ -22,6 +22,7 @@ ROWS = {
     "one-beside-many": [4.0, *[0.0] * 127],
     "overflows-half": [60000.0, 59968.0, -60000.0],
     "shifted": [1000.0, 999.0, 996.0],
+    "far-from-zero": [300.0, 300.0, 300.0, 298.0],
     "weights-subnormal-in-half": [0.0, -10.0, -15.0, -17.0, -18.0],
     "weights-subnormal-in-single": [0.0, -88.0, -96.0, -103.0, -104.0],
     "masked": [0.25, -INF, 1.5, -INF],

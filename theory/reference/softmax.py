@@ -54,6 +54,7 @@ SUMS = {
     "vanishing-beside-zero": [0.0, -1000.0],
     "large": [1000.0, 1000.0, 999.0],
     "large-negative": [-1000.0, -1000.0, -999.0],
+    "value-beyond-its-digits": [1e17, 1e17, 1e17 - 16.0],
     "overflows": [LARGEST, LARGEST],
     "gap-overflows": [1e308, -1e308],
     "subnormal": [LEAST, -LEAST],
