@@ -13,6 +13,7 @@ from theory.evidence.enclosure import coefficient, variable
 from verify import textbook
 
 FOLDER = Path(__file__).parent.parent.parent / "reference"
+NARROW = ("float32", "float16", "bfloat16")
 BITS = 256
 FAR = 4000  # bits with which 1e308 keeps its digits in an exponential, and exp(-2048) beside 1
 TINY = ball("2e-100000")  # where an answer is only bounded, it is by half of this
@@ -190,7 +191,9 @@ def listed(definitions):
 @listed
 def rows(tau_squared, masked):
     """Softmax and logsumexp."""
-    for subject, case in [(s, c) for s in ("softmax", "logsumexp") for c in cases(s)]:
+    for subject, case in [
+        (s, c) for s in ("softmax", "logsumexp", *NARROW) for c in cases(s) if "scores" in c["inputs"]
+    ]:
         scores = given(case, "scores")
         if not masked:
             scores = np.where(np.isneginf(scores), -10.0, scores)
@@ -211,15 +214,16 @@ def rows(tau_squared, masked):
 @listed
 def heads(masked):
     """Attention, its gradients and its derivatives along moves."""
-    for case in cases("attention"):
-        with precision(FAR if float(given(case, "scale")) > 1e18 else BITS):
+    attended_to = [(s, c) for s in ("attention", *NARROW) for c in cases(s) if "queries" in c["inputs"]]
+    for subject, case in attended_to:
+        with precision(FAR):
             p, total, blind = attended(balls(given(case, "queries")), balls(given(case, "keys")), case, seen=masked)
             known = {"weights": p, "output": p @ balls(given(case, "values"))}
             known["log_partition"] = [None if b else t.log() for b, t in zip(blind, total, strict=True)]
             if "sink" in case["inputs"]:
                 known["sink_weights"] = [ball(float(given(case, "sink"))).exp() / t for t in total]
             for name in case["answers"]:
-                yield (case, name, known[name], "attention")
+                yield (case, name, known[name], subject)
     for case in cases("jacobian_products"):
         if "queries" not in case["inputs"]:
             continue
@@ -317,7 +321,11 @@ def constants(off, halved):
         "reference.digits",
         "the files of known answers hold fifteen digits of the definitions",
         r"every answer lies between its published ends, which agree to fifteen significant digits: softmax, logsumexp, attention with masks, weights and sinks, entmax of orders 1 to 10, their derivatives, $W_1$ of small clouds, constants in closed form",
-        assumptions=("inputs are the floats that the files give", r"magnitudes of at least $10^{-100000}$"),
+        assumptions=(
+            "inputs are the floats that the files give",
+            r"magnitudes of at least $10^{-100000}$",
+            r"derivatives in the order at all orders but $1 + 2^{-20}$",
+        ),
         remark="Derivatives along moves are Taylor coefficients of the definition, gradients the usual backward steps, the derivative of entmax in its order a formula in the law alone; couplings are optimal because no cycle of exchanges saves anything.",
     ),
     constant("last-digit", "every answer is one unit of its fifteenth digit larger", off=1),
