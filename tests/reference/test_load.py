@@ -53,6 +53,34 @@ def test_logsumexp_of_scipy(case):
     assert found == value or abs(found - value) <= 4 * np.spacing(max(size, 1.0))
 
 
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["name"]) for case in load("streaming")])
+@QUIET
+def test_tiles_merge_to_the_whole(case, order):
+    """With a running maximum, from either end; a tile without keys and a query that sees nothing stay zero."""
+    form = case["answers"]["output"]["format"]
+    epsilon = {"binary64": 2.0**-52, "binary32": 2.0**-23, "binary16": 2.0**-10, "bfloat16": 2.0**-7}[form]
+    outputs, partitions = (array(case["answers"][f"tile_{name}"], "nearest") for name in ("outputs", "log_partitions"))
+    size = np.abs(partitions[np.isfinite(partitions)]).max()
+    most = np.full(partitions.shape[1], -np.inf)
+    mass, total = np.zeros(most.shape), np.zeros(outputs.shape[1:])
+    tiles = list(zip(partitions[::order], outputs[::order], strict=True))
+    if "sink" in case["inputs"]:
+        tiles.append((np.full(most.shape, array(case["inputs"]["sink"], "data")), np.zeros(total.shape)))
+    for partition, output in tiles:
+        new = np.maximum(most, partition)
+        base = np.where(np.isfinite(new), new, 0.0)
+        old, own = np.exp(most - base), np.exp(partition - base)
+        mass, total, most = old * mass + own, old[:, None] * total + own[:, None] * output, new
+    whole = total / np.where(mass > 0.0, mass, 1.0)[:, None]
+    right = array(case["answers"]["output"], "nearest")
+    assert np.abs(whole - right).max() <= (4 + 2 * size) * epsilon * np.abs(outputs).max()
+    log_partition = array(case["answers"]["log_partition"], "nearest")
+    seen = np.isfinite(log_partition)
+    assert np.array_equal(mass > 0.0, seen)
+    assert np.abs(most + np.log(mass) - log_partition)[seen].max(initial=0.0) <= 2 * epsilon * max(size, 1.0)
+
+
 def test_ends_are_decimals_around_the_nearest_number():
     for path in sorted(FOLDER.glob("*.json")):
         if path.name == "schema.json":

@@ -2,7 +2,7 @@
 
 import json
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -235,6 +235,39 @@ def heads(masked):
 
 
 @listed
+def tiles(masked):
+    """Attention to tiles of keys, and to all of them."""
+    for case in cases("streaming"):
+        with precision(FAR):
+            q, k, v = (balls(given(case, name)) for name in ("queries", "keys", "values"))
+            terms = textbook.exp((q @ k.T) * ball(float(given(case, "scale"))))
+            shown = given(case, "mask", np.ones(terms.shape, dtype=bool)) | (not masked)
+            terms = np.where(shown, terms, ball(0))
+            extra = textbook.exp(balls(given(case, "sink"))) if "sink" in case["inputs"] else ball(0)
+            ends = [0, *np.cumsum(given(case, "tiles")).astype(int).tolist()]
+            masses = [terms[:, a:b].sum(axis=1) + ball(0) for a, b in pairwise(ends)]
+            sums = [terms[:, a:b] @ v[a:b] if b > a else 0 * (q @ v[:2]) for a, b in pairwise(ends)]
+            total = sum(masses) + extra
+            known = {
+                "tile_log_partitions": [logarithm(x) for mass in masses for x in mass],
+                "tile_outputs": [
+                    _average(s, m)
+                    for some, mass in zip(sums, masses, strict=True)
+                    for s, m in zip(some, mass, strict=True)
+                ],
+                "log_partition": [logarithm(x) for x in total],
+                "output": [_average(s, m) for s, m in zip(sum(sums), total, strict=True)],
+            }
+            for name, values in known.items():
+                yield case, name, values, "streaming"
+
+
+def _average(sums, mass):
+    """A quotient, or what is left of nothing."""
+    return sums / mass if mass != 0 else sums
+
+
+@listed
 def derivatives_of_rows(masked):
     """Products with the Jacobian of softmax, its logarithm and logsumexp."""
     for case in cases("jacobian_products"):
@@ -320,7 +353,7 @@ def constants(off, halved):
     Claim(
         "reference.digits",
         "the files of known answers hold fifteen digits of the definitions",
-        r"every answer lies between its published ends, which agree to fifteen significant digits: softmax, logsumexp, attention with masks, weights and sinks, entmax of orders 1 to 10, their derivatives, $W_1$ of small clouds, constants in closed form",
+        r"every answer lies between its published ends, which agree to fifteen significant digits: softmax, logsumexp, attention with masks, weights and sinks, whole and by tiles of keys, entmax of orders 1 to 10, their derivatives, $W_1$ of small clouds, constants in closed form",
         assumptions=(
             "inputs are the floats that the files give",
             r"magnitudes of at least $10^{-100000}$",
@@ -338,6 +371,7 @@ def test_digits(run, *, off=0, masked=True, swapped=False, squared=False, halved
     for case, name, values, part in [
         *rows(squared, masked),
         *heads(masked),
+        *tiles(masked),
         *derivatives_of_rows(masked),
         *laws(swapped),
     ]:
