@@ -8,7 +8,20 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from theory.evidence import Claim, at_most, ball, balls, bug, constant, equals, hull, hypothesis, precision, verifies
+from theory.evidence import (
+    Claim,
+    at_least,
+    at_most,
+    ball,
+    balls,
+    bug,
+    constant,
+    equals,
+    hull,
+    hypothesis,
+    precision,
+    verifies,
+)
 from theory.evidence.enclosure import coefficient, variable
 from verify import textbook
 
@@ -16,6 +29,7 @@ FOLDER = Path(__file__).parent.parent.parent / "reference"
 NARROW = ("float32", "float16", "bfloat16")
 BITS = 256
 FAR = 4000  # bits with which 1e308 keeps its digits in an exponential, and exp(-2048) beside 1
+EDGE = ball("1e-18")  # relative, beside an eigenvalue, at which itself a pivot would vanish
 TINY = ball("2e-100000")  # where an answer is only bounded, it is by half of this
 FINEST = (
     1.0 + 2.0**-20
@@ -304,6 +318,7 @@ def laws(swapped):
             q = 0 * p
             q[inside] = p[inside] ** (2 - ball(alpha))
             product_ = q * (c - (q * c).sum() / q.sum()) if inside.any() else q
+            yield (case, "weights", p, "slopes")
             yield (case, "product", product_, "slopes")
             if alpha != FINEST:
                 change = of_order(p, inside, alpha) if inside.any() else q
@@ -320,8 +335,54 @@ def clouds(off, squared):
                 yield at_most(-saved / cost, 0, scale=1, part="w1", case=case["name"], answer="optimal")
 
 
+@cache
+def symmetric(name):
+    """The matrix of which the largest eigenvalue is asked for: of a law's Jacobian, or of one's square."""
+    (case,) = [case for case in cases("lipschitz") if case["name"] == name]
+    if "alpha" in case["inputs"]:
+        p, _, inside = sparse(case)
+        q = p[inside] ** (2 - ball(float(given(case, "alpha"))))
+        return np.diag(q) - np.outer(q, q) / q.sum()
+    if "scores" in case["inputs"]:
+        p, _ = weights(given(case, "scores"))
+        return np.diag(p) - np.outer(p, p)
+    x, columns = given(case, "tokens"), []
+    for way in np.eye(x.size):
+        moved_x = balls(x) + balls(way.reshape(x.shape)) * variable(2)
+        outputs = attended(moved_x, moved_x, case)[0] @ moved_x
+        columns.append(np.frompyfunc(lambda entry: coefficient(entry, 1), 1, 1)(outputs).ravel())
+    matrix = np.stack(columns, axis=1)
+    return matrix.T @ matrix
+
+
+def above(matrix, number):
+    """How many eigenvalues are above a number: the negative pivots of the number less the matrix (Sylvester)."""
+    rest = np.diag([number] * len(matrix)) - matrix
+    count = 0
+    for k in range(len(rest)):
+        count += int(bool(rest[k, k] < 0))
+        rest[k + 1 :] = rest[k + 1 :] - np.outer(rest[k + 1 :, k] / rest[k, k], rest[k])
+    return count
+
+
+def eigenvalues(off):
+    """Norms from l2 to l2: some eigenvalue lies above the lower end, and none above the upper."""
+    for case in cases("lipschitz"):
+        for name in ("two_to_two", "frobenius"):
+            if name in case["answers"]:
+                with precision(BITS):
+                    (norm,) = filed(case["answers"][name], off)
+                    power = 2 if name == "frobenius" else 1
+                    low, high = (
+                        above(symmetric(case["name"]), end**power)
+                        for end in (norm.lower() * (1 - EDGE), norm.upper() * (1 + EDGE))
+                    )
+                    yield at_least(low, 1, part="norms", case=case["name"], answer=name)
+                    yield equals(high, 0, scale=1, part="norms", case=case["name"], answer=name)
+
+
 def constants(off, halved):
-    """Constants and norms in closed form; the two of l2 are left to the instruments."""
+    """Constants and norms in closed form."""
     for case in cases("lipschitz"):
         with precision(BITS):
             known = {}
@@ -353,13 +414,13 @@ def constants(off, halved):
     Claim(
         "reference.digits",
         "the files of known answers hold fifteen digits of the definitions",
-        r"every answer lies between its published ends, which agree to fifteen significant digits: softmax, logsumexp, attention with masks, weights and sinks, whole and by tiles of keys, entmax of orders 1 to 10, their derivatives, $W_1$ of small clouds, constants in closed form",
+        r"every answer lies between its published ends, which agree to fifteen significant digits: softmax, logsumexp, attention with masks, weights and sinks, whole and by tiles of keys, entmax of orders 1 to 10, their derivatives, $W_1$ of small clouds, Lipschitz constants and norms of Jacobians",
         assumptions=(
             "inputs are the floats that the files give",
             r"magnitudes of at least $10^{-100000}$",
             r"derivatives in the order at all orders but $1 + 2^{-20}$",
         ),
-        remark="Derivatives along moves are Taylor coefficients of the definition, gradients the usual backward steps, the derivative of entmax in its order a formula in the law alone; couplings are optimal because no cycle of exchanges saves anything.",
+        remark=r"Derivatives along moves are Taylor coefficients of the definition, gradients the usual backward steps, the derivative of entmax in its order a formula in the law alone; couplings are optimal because no cycle of exchanges saves anything; norms from $\ell_2$ to $\ell_2$ are counted by pivots.",
     ),
     constant("last-digit", "every answer is one unit of its fifteenth digit larger", off=1),
     hypothesis("unmasked", "masks are ignored, and a masked score is -10", masked=False),
@@ -378,3 +439,4 @@ def test_digits(run, *, off=0, masked=True, swapped=False, squared=False, halved
         yield from compared(case, name, values, off, part=part)
     yield from clouds(off, squared)
     yield from constants(off, halved)
+    yield from eigenvalues(off)
