@@ -30,9 +30,10 @@ MAY_IMPORT = {
     **dict.fromkeys(SUBJECTS, METRIC),
     "metric": {*METRIC, "maxent"},  # the map from scores to weights may be entmax
     "experiments": {*METRIC, "metric"},  # what was reported of it
+    "reference": {"evidence"},  # shares no formula with what is tested against it
     "report": {"evidence"},
-    "figures": {*METRIC, *SUBJECTS, "experiments", "report"},
-    "__main__": {*METRIC, *SUBJECTS, "experiments", "report", "figures"},
+    "figures": {*METRIC, *SUBJECTS, "experiments", "reference", "report"},
+    "__main__": {*METRIC, *SUBJECTS, "experiments", "reference", "report", "figures"},
     "__init__": METRIC,
     "_validate": set(),
     "_backend": set(),

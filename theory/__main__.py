@@ -4,7 +4,8 @@
 results as a paper, ``report`` renews the theorem index of ``paper_notes.md``. These compute nothing anew and touch no
 room that loads slowly.
 ``certify`` bounds the Lipschitz constants of attention with given weights by the theorems of ``theory.lipschitz``,
-``doctor`` says what this machine computes with and whether a dozen claims come out as recorded.
+``doctor`` says what this machine computes with and whether a dozen claims come out as recorded. ``reference`` writes
+the files of known answers, or compares them with what is computed.
 """
 
 from __future__ import annotations
@@ -37,9 +38,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="theorem index and BibTeX (default: paper_notes.md above the evidence)",
     )
-    verbs = parser.add_subparsers(
-        dest="verb", required=True, metavar="{list,explain,cite,bundle,report,certify,doctor}"
-    )
+    verbs = parser.add_subparsers(dest="verb", required=True)
     every = verbs.add_parser("list", parents=[common], help="every claim on one line")
     every.add_argument("--verdict", choices=_VERDICTS, help="only claims with this verdict")
     every.add_argument("--subject", metavar="S", help="only claims whose id begins with S and a dot")
@@ -66,6 +65,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     _certify_options(verbs.add_parser("certify", help="Lipschitz constants of attention with weights from a file"))
     verbs.add_parser("doctor", help="processor, libraries and the verdicts of a dozen claims: what a bug report needs")
+    known = verbs.add_parser("reference", help="write the files of known answers into reference/, or compare them")
+    known.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is not what is computed")
+    known.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder of the files (default: reference/ of this clone)"
+    )
     return parser
 
 
@@ -99,6 +103,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _certify(options)
     if options.verb == "doctor":
         return _doctor()
+    if options.verb == "reference":
+        return _reference(options)
     from theory.report.archive import ArchiveError  # noqa: PLC0415  --help needs none of it
 
     try:
@@ -141,6 +147,16 @@ def _doctor() -> int:
     text, status = doctor.check_verdicts()
     sys.stdout.write(text)
     return status
+
+
+def _reference(options: argparse.Namespace) -> int:
+    from theory.reference import files  # noqa: PLC0415
+
+    try:
+        return files.run_command(options.out, check=options.check)
+    except OSError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
 
 
 def _answer(options: argparse.Namespace) -> tuple[str, int]:
