@@ -22,7 +22,14 @@ from theory.figures.experiments.attentions import ARCHITECTURES, COLUMNS, HUES, 
 TITLE = "learning curves of attentions, with and without what surrounds them in a transformer"
 STUDY = studies.arm_curves
 CLAIMS = ("reported.moons-afresh",)
-DATA = tuple(f"experiments/results/arms-{task}-curves.csv" for task in TASKS)
+DATA = (
+    "experiments/results/arms-moons-curves.csv",
+    "experiments/results/arms-digits-curves.csv",
+    "experiments/results/arms-meshes-curves.csv",
+    "experiments/results/arms-numerals-curves.csv",
+    "experiments/results/arms-digits-long-curves.csv",
+    "experiments/results/arms-meshes-long-curves.csv",
+)
 
 _LOOKS: dict[str, tuple[Any, float]] = {
     "published": (":", 0.9), "residual": ("--", 0.9), "block": ("-", 0.9), "linear": ("-", 1.6),
