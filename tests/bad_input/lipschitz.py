@@ -61,7 +61,8 @@ VALID = {
     "constants.contracted_diameter": {"diameter": 0.5, "norm": 0.75, "value": 1.25},
     "constants.log_collapsed_diameter": {"diameter": 0.5, "norm": 0.75, "value": 1.25, "depth": 3},
     "certificate.certify": {
-        **WEIGHTS, "radius": 0.5, "n": 3, "w_out": SQUARE, "b_query": np.array([0.5, -0.25]), "scale": 0.5, "heads": 1,
+        **WEIGHTS, "radius": 0.5, "n": 3, "w_out": SQUARE, "b_query": np.array([0.5, -0.25]),
+        "b_key": np.array([0.5, 0.75]), "scale": 0.5, "heads": 1,
         "causal": False, "residual": True, "score": "dot", "rotary": False, "search": False,
         "rng": np.random.default_rng(0),
     },
@@ -143,6 +144,7 @@ VALID = {
     "certificate.enclose_stretch": {"layer": LAYER, "points": X, "tangent": Y, "masses": MASSES, "p": 2.0},
     "certificate.as_attention_weights": {
         **WEIGHTS, "w_out": SQUARE, **MADE, "b_query": np.array([0.5, -0.25]), "scale": 0.5,
+        "b_key": np.array([0.5, 0.75]),
     },
     "certificate.product_norm": {"factors": (SQUARE, SYMMETRIC)},
     "certificate.AttentionWeights.norms": {"self": LAYER, "turned": True},

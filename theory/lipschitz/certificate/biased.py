@@ -36,19 +36,22 @@ a linear one at both ends. Without a bias :math:`\beta = \alpha`, and all consta
 :mod:`theory.lipschitz.constants`.
 
 **Rotary positions** turn queries and keys by isometries :math:`T_i` of their positions: the score of tokens i and j is
-:math:`\langle b_{ij}(x_i), x_j\rangle`, :math:`b_{ij}(x) = B_{ij}^\top x + c_{ij}`, :math:`B_{ij} = \sigma
-W_Q^\top T_i^\top T_jW_K`, :math:`c_{ij} = \sigma W_K^\top T_j^\top T_ib_Q`, without a key bias, which would not drop
-out. At all positions :math:`\|B_{ij}\| \le \sigma\|W_Q\|\|W_K\|` and :math:`|c_{ij}| \le \sigma\|W_K\||b_Q|`;
-let these make :math:`\alpha` and :math:`\beta`. Displacements move outputs by
+:math:`\langle b_{ij}(x_i), x_j\rangle`, :math:`b_{ij}(x) = B_{ij}^\top x + c_{ij}`, :math:`B_{ij} = \sigma W_Q^\top
+T_i^\top T_jW_K`, :math:`c_{ij} = \sigma W_K^\top T_j^\top T_ib_Q`, without a key bias. At all positions
+:math:`\|B_{ij}\| \le \sigma\|W_Q\|\|W_K\|` and :math:`|c_{ij}| \le \sigma\|W_K\||b_Q|`; let these make :math:`\alpha`
+and :math:`\beta`. Displacements move outputs by
 
 .. math:: dF_i = V\Bigl[\sum_jP_{ij}h_j + \sum_jP_{ij}(x_j - m_i)\bigl(\langle h_i, B_{ij}x_j\rangle + \langle
           b_{ij}(x_i), h_j\rangle\bigr)\Bigr],
 
 of which the query's part is at most :math:`\sum_jP_{ij}|x_j - m_i|\,\|B_{ij}\|R|h_i| \le \alpha|h_i|`, no more a
 covariance but bounded as one, while :math:`|b_{ij}(x_i)| \le \beta/R`, and scores within :math:`\pm\beta` make
-:math:`P_{ij} \le e^{2\beta}/n`, or over i under a causal mask. So :func:`largest`, :func:`masked`, :func:`counted`, and
-:func:`together` for the largest displacement hold as they are, and :func:`joint` for the mean. Measures of tokens have
-no positions: nothing is said of Wasserstein distances.
+:math:`P_{ij} \le e^{2\beta}/n`, or over i under a causal mask. A key bias does not drop out: it adds
+:math:`\sigma\langle T_i(W_Qx_i + b_Q), T_jb_K\rangle` to the score, which moves with the query by at most
+:math:`\sigma\|W_Q\||b_K||h_i|`, and with no key; so, with :math:`\kappa = \|W_K\|R + |b_K|`, the same holds for
+:math:`\alpha = \sigma\|W_Q\|R\kappa` and :math:`\beta = \sigma(\|W_Q\|R + |b_Q|)\kappa`, which bounds all scores. So
+:func:`largest`, :func:`masked`, :func:`counted`, and :func:`together` for the largest displacement hold as they are,
+and :func:`joint` for the mean. Measures of tokens have no positions: nothing is said of Wasserstein distances.
 """
 
 from __future__ import annotations
