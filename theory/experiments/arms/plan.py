@@ -100,4 +100,6 @@ def conditions(arm: Arm) -> tuple[Condition, ...]:
 def comparisons(task: str) -> dict[str, tuple[str, str]]:
     """Return which arm of a task is compared with which, by the name of the comparison."""
     own = set(arms_of(task))
-    return {name: (ours, theirs) for name, (ours, theirs) in read_plan()["comparisons"].items() if {ours, theirs} <= own}
+    return {
+        name: (ours, theirs) for name, (ours, theirs) in read_plan()["comparisons"].items() if {ours, theirs} <= own
+    }

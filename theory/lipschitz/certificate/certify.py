@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from theory._validate import as_choice, as_count, as_flag, as_generator, as_positive
 from theory.lipschitz.certificate.lower_bounds import Stretch, lower_bounds, turned_lower_bounds
 from theory.lipschitz.certificate.upper_bounds import UpperBound, above, distance_bounds, dot_bounds, turned_bounds
-from theory.lipschitz.certificate.weights import as_attention_weights, in_range
+from theory.lipschitz.certificate.weights import AttentionWeights, Norms, as_attention_weights, in_range
 
 METRICS = ("W1", "W2", "Winf", "mean", "max", "frobenius")
 _MOST = 10**7  # taken: the constant under a causal mask sums as many terms
@@ -196,6 +196,18 @@ def certify(
     if turned and layer.score != "dot":
         raise ValueError("rotary: expected dot products, which alone have a bound for all positions, got distances")
     norms = layer.norms(turned=turned)
+    alphas, betas, bounds = upper_bounds(layer, norms, size, count, turned=turned)
+    found: dict[str, Stretch] = {}
+    if searched:
+        found = turned_lower_bounds(layer) if turned else lower_bounds(generator, layer, norms, size, count)
+    rows = tuple(_row(metric, bounds.get(metric, []), found.get(metric), layer.residual, turned) for metric in METRICS)
+    return Certificate(rows, alphas, betas, size, count, layer.heads, layer.causal, layer.residual, layer.score, turned)
+
+
+def upper_bounds(
+    layer: AttentionWeights, norms: Norms, size: float, count: int | None, *, turned: bool
+) -> tuple[tuple[float, ...], tuple[float, ...], dict[str, list[UpperBound]]]:
+    """Return alphas and betas of norms on the ball of a radius, and what theorems say there, without the residual."""
     alphas = tuple((norm * size * size).hi for norm in norms.forms)
     further = [(shift * size).hi for shift in norms.shifts]
     if norms.tilts:
@@ -208,11 +220,7 @@ def certify(
         bounds = dot_bounds(norms, alphas, betas, count, causal=layer.causal)
     else:
         bounds = distance_bounds(norms, size, count, causal=layer.causal)
-    found: dict[str, Stretch] = {}
-    if searched:
-        found = turned_lower_bounds(layer) if turned else lower_bounds(generator, layer, norms, size, count)
-    rows = tuple(_row(metric, bounds.get(metric, []), found.get(metric), layer.residual, turned) for metric in METRICS)
-    return Certificate(rows, alphas, betas, size, count, layer.heads, layer.causal, layer.residual, layer.score, turned)
+    return alphas, betas, bounds
 
 
 def _row(metric: str, bounds: list[UpperBound], found: Stretch | None, residual: bool, turned: bool) -> Row:

@@ -99,8 +99,9 @@ def concatenated_bound(forms: ArrayLike, values: ArrayLike, out: float = 1.0, *,
     :math:`\kappa_h` what it answers to the measure; in :math:`W_1`, :math:`\kappa_h = v_he^{2\alpha_h}(1 + 2\alpha_h)`.
     The path :math:`\mu A_\mu \to \nu A_\mu \to \nu A_\nu` is walked for all heads together, so the two lengths add, and
     the triangle inequality does not give :math:`|\lambda + \kappa|_2`. In :math:`W_1` it is the smaller of that and
-    :math:`\|W_O\|\sum_hv_he^{2\alpha_h}(1 + 2\alpha_h)`, heads added up, which is the less for one head. For :math:`p \ge 2` it is Minkowski's inequality
-    in :math:`L^{p/2}`; exponents between 1 and 2 are not covered. Radius :math:`\|W_O\||v|_2R`.
+    :math:`\|W_O\|\sum_hv_he^{2\alpha_h}(1 + 2\alpha_h)`, heads added up, which is the less for one head. For :math:`p
+    \ge 2` it is Minkowski's inequality in :math:`L^{p/2}`; exponents between 1 and 2 are not covered. Radius
+    :math:`\|W_O\||v|_2R`.
 
     Parameters
     ----------
