@@ -7,7 +7,7 @@ import numpy as np
 from theory.attention import DotProduct, Head, Measure, MultiHead, SelfAttention, SquaredDistance
 from theory.evidence import Interval
 from theory.lipschitz import witnesses
-from theory.lipschitz.certificate import AttentionWeights, as_attention_weights, certify
+from theory.lipschitz.certificate import AttentionWeights, as_attention_weights, certify, certify_at
 from theory.lipschitz.depth import attention_bound, feed_forward_bound
 from theory.lipschitz.search import search_worst_cloud
 
@@ -66,6 +66,11 @@ VALID = {
         "causal": False, "residual": True, "score": "dot", "rotary": False, "search": False,
         "rng": np.random.default_rng(0),
     },
+    "certificate.certify_at": {
+        "tokens": X, **WEIGHTS, "reach": 0.25, "w_out": SQUARE, "b_query": np.array([0.5, -0.25]), "scale": 0.5,
+        "heads": 1, "causal": False, "residual": True, "score": "dot",
+    },
+    "certificate.LocalCertificate.row": {"self": certify_at(X, **WEIGHTS), "metric": "max"},
     "certificate.Certificate.row": {"self": certify(**WEIGHTS, radius=0.5, search=False), "metric": "W1"},
     "certificate.as_text": {"certificate": certify(**WEIGHTS, radius=0.5, search=False)},
     "certificate.as_json": {"certificate": certify(**WEIGHTS, radius=0.5, search=False)},
@@ -169,6 +174,8 @@ VALID = {
 SKIPPED = {
     "Certificate": "what certify returns; nobody makes one by hand",
     "Row": "a row of a Certificate",
+    "LocalCertificate": "what certify_at returns; nobody makes one by hand",
+    "LocalRow": "a row of a LocalCertificate",
     "WorstCloud": "what search_worst_cloud returns",
     "FixedPoint": "what fixed_measure and its like return",
     "Stretch": "the witness of a Row",
