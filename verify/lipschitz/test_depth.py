@@ -130,7 +130,7 @@ def images_apart(clouds, parts, reach):
         spec=("MA.A5",),
         cites=("vaswani2017", *ROA),
         remark=r"whether $|\lambda|_2$ may be dropped for several heads is not known",
-        source_status=("derived", "refereed on paper"),
+        source_status=("derived",),
     ),
     constant("single-exponent", "the exponents are alpha, not two alpha", rate=1),
     constant("largest-head", "the largest measure part stands for their length", pooled=Interval.largest),

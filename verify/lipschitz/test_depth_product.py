@@ -115,7 +115,7 @@ def mixed():
         spec=("MA.A5",),
         cites=("vaswani2017", *ROA),
         remark=r"attention has the constant of lipschitz.sharp-w1, so that the product that is approached is the bound",
-        source_status=("derived", "refereed on paper"),
+        source_status=("derived",),
     ),
     bug("input-radius", "all constants are taken at the radius that enters the network", at_input=True),
     bug("sum", "the constants are added up", combine=sum),
