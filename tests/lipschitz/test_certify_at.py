@@ -9,7 +9,7 @@ import pytest
 
 from theory.attention import Measure, MultiHead
 from theory.lipschitz import local_norm, multihead_jacobian
-from theory.lipschitz.certificate import as_attention_weights, certify, certify_at, enclose_stretch
+from theory.lipschitz.certificate import as_attention_weights, certify, certify_at, enclose_stretch, local
 from theory.lipschitz.certificate.comparison import compare
 from theory.lipschitz.certificate.local import PLACES
 
@@ -59,6 +59,20 @@ def test_no_displacement_is_stretched_more(score):
         assert near.row("max").norm.hi <= here.row("max").bound
 
 
+@pytest.mark.parametrize("score", ["dot", "distance"])
+@pytest.mark.parametrize("flags", [{}, {"causal": True}, {"residual": True}])
+def test_parts_of_a_large_jacobian_bound_the_whole(score, flags, monkeypatch):
+    """What is summed where the Jacobian would be too large holds the norms, and is no more than a few times them."""
+    weights = {**WEIGHTS, "w_key": WEIGHTS["w_query"] if score == "distance" else WEIGHTS["w_key"]}
+    whole = certify_at(TOKENS, **weights, heads=2, score=score, **flags)
+    monkeypatch.setattr(local, "_MOST", 1)
+    parts = certify_at(TOKENS, **weights, heads=2, score=score, **flags)
+    for one, other in zip(whole.rows, parts.rows, strict=True):
+        assert other.norm.lo <= one.norm.hi
+        assert one.norm.lo <= other.norm.hi <= 10.0 * one.norm.hi
+        assert other.norm.lo > 0.0
+
+
 def test_a_bound_grows_with_the_reach():
     found = [certify_at(TOKENS, **WEIGHTS, heads=2, reach=reach) for reach in (1e-6, 1e-3, 1e-2)]
     for metric in PLACES:
@@ -82,8 +96,8 @@ def test_one_token_and_no_attention():
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match="tokens: expected at most"):
-        certify_at(np.ones((2049, 1)), [[1.0]], [[1.0]], [[1.0]])
+    with pytest.raises(ValueError, match=r"tokens: expected n \* n \* d of at most"):
+        certify_at(np.ones((4097, 1)), [[1.0]], [[1.0]], [[1.0]])
     with pytest.raises(ValueError, match="reach: expected one within which float64 can hold the bound"):
         certify_at(TOKENS, **WEIGHTS, heads=2, reach=1e3)
     with pytest.raises(ValueError, match="reach: expected a positive"):

@@ -6,6 +6,7 @@ import numpy as np
 
 from theory.attention import DotProduct, Measure
 from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, exact, hypothesis, verifies
+from theory.evidence.spectra import spectral_norm
 from theory.lipschitz import certify_at, norm_at
 from verify.inputs import FLOOR, draw_cloud
 
@@ -155,6 +156,10 @@ def test_local(run, *, factor=1.0, beyond=1.0, moved=True, sign=1.0):
             bound = row.bound if moved else row.norm.hi
             most = Interval.exactly(factor * bound) * before[metric]
             yield at_most(after[metric], most, part=f"{metric}, reach", **case)
+    for k, rng in enumerate(run.draws(quick=1, paper=4)):
+        for metric, norm, truth in kept((run.scale, run.root, "many", k), lambda rng=rng: many(rng)):
+            yield at_most(truth, Interval.exactly(factor * norm.hi), part=f"{metric}, many tokens", n=33)
+            yield at_least(truth, Interval.exactly(norm.lo / factor), part=f"{metric}, many tokens", n=33)
     for k, rng in enumerate(run.draws(quick=6, paper=60)):
         key = (run.scale, run.root, "plain", k)
         for metric, norm, truth, case in kept(key, lambda k=k, rng=rng: plain(k, rng)):
@@ -164,6 +169,15 @@ def test_local(run, *, factor=1.0, beyond=1.0, moved=True, sign=1.0):
             yield at_least(
                 Interval.exactly(truth.hi), Interval.exactly(norm.lo / factor), part=f"{metric}, norm", **case
             )
+
+
+def many(rng):
+    """List the norms of more numbers than a Jacobian is made of: tokens at one place, which all see all alike."""
+    value = rng.normal(size=(3, 64))
+    query, key = rng.normal(size=(2, 3, 64))
+    tokens = np.tile(rng.normal(size=64) / 8.0, (33, 1))
+    here = certify_at(tokens, query, key, value, reach=1e-9)
+    return [(metric, here.row(metric).norm, spectral_norm(exact(value))) for metric in METRICS]
 
 
 def plain(k, rng):

@@ -25,6 +25,15 @@ and the query's part by :math:`\sum_j\rho_{ij}|Uu_{ij}||a_{ij}| + (P_{ij} + \rho
 x_j)`, :math:`a_{ij} = 2Ax_j`, :math:`\kappa = 3\|A\|`, :math:`\ell_b = 4\|A\|`, :math:`\ell_a = 2\|A\|`. Sums of these
 over rows and columns bound how far the norms move, for squares the root of their product. Tokens within r of X are a
 convex set, so that a bound of the norms there is a Lipschitz constant there.
+
+**Many tokens.** Where the Jacobian would be too large, let :math:`\lambda_i` and :math:`\lambda_i'` be the largest
+eigenvalues of :math:`\sum_jP_{ij}Uu_{ij}(Uu_{ij})^\top` and :math:`\sum_jP_{ij}a_{ij}a_{ij}^\top`, by Gram matrices of
+n rows. By Cauchy and Schwarz the query's part is at most :math:`o_i = (\lambda_i\lambda_i')^{1/2}` and
+:math:`|\sum_jP_{ij} Uu_{ij}\langle b_{ij}, h_j\rangle|^2 \le \lambda_i\sum_jP_{ij}|b_{ij}|^2|h_j|^2`. So the largest
+displacement grows by at most :math:`\|U\| + (\lambda_i\sum_jP_{ij}|b_{ij}|^2)^{1/2} + o_i`, the Frobenius one by at
+most :math:`\|U\| (\max_j\sum_iP_{ij})^{1/2} + (\max_j\sum_i\lambda_iP_{ij}|b_{ij}|^2)^{1/2} + \max_io_i`, and the mean
+one by the largest column of :math:`P_{ij}(\|U\| + |Uu_{ij}||b_{ij}|)` and :math:`o_j`; heads add up. The lower end is
+then the stretch of tokens that move on together.
 """
 
 from __future__ import annotations
@@ -43,6 +52,7 @@ from theory.lipschitz.certificate.weights import Array, AttentionWeights, as_att
 
 PLACES = ("mean", "max", "frobenius")
 _MOST = 2048  # taken: n times d, at which the Jacobian takes 64 MiB
+_ROOM = 2**24  # taken: n times n times d, of which a few arrays are kept
 _STEPS = 40  # taken: of the ascent, which is valid wherever it ends
 _FLOORS = (2.0**-30, 2.0**-10, 2.0**-4)  # taken: terms that vanish count as such shares of the largest; all are valid
 _CLOSE = 1e-6  # taken: an enclosure this narrow is not improved
@@ -115,7 +125,8 @@ def certify_at(
     Parameters
     ----------
     tokens : array_like, shape (n, d)
-        At most 2048 numbers; exactly these floats.
+        Exactly these floats. Of up to 2048 numbers norms are enclosed; of more their upper ends are sums over parts of
+        the Jacobian, and may be far above the norms.
     w_query, w_key, w_value, w_out, b_query, scale, heads, causal, residual, score
         As :func:`certify` takes them.
     reach : float, optional
@@ -145,14 +156,14 @@ def certify_at(
     )  # fmt: skip
     points = as_points(tokens, "tokens", dim=layer.dim)
     in_range(points, "tokens")
-    if points.size > _MOST:
-        raise ValueError(f"tokens: expected at most {_MOST} numbers, got {points.shape[0]} tokens of {points.shape[1]}")
+    if points.size * len(points) > _ROOM:
+        raise ValueError(
+            f"tokens: expected n * n * d of at most {_ROOM}, got {len(points)} tokens of {layer.dim} numbers"
+        )
     far = None if reach is None else as_positive(reach, "reach")
-    parts = [_head(layer, head, exact(points)) for head in range(layer.heads)]
-    jacobian = sum((part.jacobian for part in parts[1:]), start=parts[0].jacobian)
-    if layer.residual:
-        jacobian = jacobian + np.eye(len(points))[:, :, np.newaxis, np.newaxis] * np.eye(layer.dim)
-    norms = dict(zip(PLACES, (_mean(jacobian), _max(jacobian), _frobenius(jacobian)), strict=True))
+    together = np.linalg.svd(layer.mean_map())[2][0]
+    parts = [_head(layer, head, exact(points), together) for head in range(layer.heads)]
+    norms = dict(zip(PLACES, (_norms if points.size <= _MOST else _size_norms)(layer, parts, together), strict=True))
     longest = norm(exact(points), axis=1).max().hi
     moves: dict[float, tuple[float, ...]] = {}
 
@@ -174,7 +185,8 @@ def certify_at(
 class _Head(NamedTuple):
     """What one head contributes at the tokens: enclosures, the sizes of shape (n, n)."""
 
-    jacobian: Any
+    jacobian: Any  # shape (n, n, d_out, d), or None where it would be too large
+    moved: Any  # shape (n, d_out), as tokens move on together
     weights: Any
     offsets: Any  # |u|
     images: Any  # |U u|
@@ -182,9 +194,68 @@ class _Head(NamedTuple):
     by_query: Any  # |a|, centred
     value: Interval  # |U|
     slopes: tuple[Interval, Interval, Interval]  # kappa, l_b, l_a
+    spreads: Any  # lambda and lambda', shape (n,), where there is no Jacobian
 
 
-def _head(layer: AttentionWeights, head: int, x: Any) -> _Head:
+def _norms(layer: AttentionWeights, parts: list[_Head], together: Array) -> tuple[Interval, ...]:  # noqa: ARG001
+    """Enclose the norms by the Jacobian."""
+    jacobian = sum((part.jacobian for part in parts[1:]), start=parts[0].jacobian)
+    if layer.residual:
+        jacobian = jacobian + np.eye(len(jacobian))[:, :, np.newaxis, np.newaxis] * np.eye(layer.dim)
+    return _mean(jacobian), _max(jacobian), _frobenius(jacobian)
+
+
+def _size_norms(layer: AttentionWeights, parts: list[_Head], together: Array) -> tuple[Interval, ...]:
+    """Enclose the norms between the stretch of tokens that move on together and sums of the sizes of blocks."""
+    each = [_size_sums(part) for part in parts]
+    upper = [
+        sum((Interval.exactly(size) for size in sizes), start=Interval.exactly(0.0))
+        for sizes in zip(*each, strict=True)
+    ]
+    moved = sum((part.moved for part in parts[1:]), start=parts[0].moved)
+    if layer.residual:
+        upper, moved = [size + 1.0 for size in upper], moved + together
+    lengths = norm(moved, axis=1) / norm(exact(together))
+    lower = lengths.mean().lo, lengths.max().lo, (norm(lengths) / exact(float(len(moved))).sqrt()).lo
+    ends = zip(lower, (size.hi for size in upper), strict=True)
+    return tuple(Interval(max(min(low, high), 0.0), high, lengths.kind) for low, high in ends)
+
+
+def _size_sums(part: _Head) -> tuple[float, float, float]:
+    """Bound the norms of the mean, the largest and the Frobenius displacement of one head by its parts."""
+    lam: Any = part.spreads[0]
+    own = np.sqrt(lam * part.spreads[1])
+    squares = part.weights * part.by_key * part.by_key
+    blocks = part.weights * (part.value + part.images * part.by_key)
+    mean = (blocks + np.eye(len(part.weights)) * own).sum(axis=0).max().hi
+    row = (np.sqrt(lam * squares.sum(axis=1)) + own).max()
+    column = part.value * part.weights.sum(axis=0).max().sqrt()
+    both = column + (lam[:, np.newaxis] * squares).sum(axis=0).max().sqrt() + own.max()
+    return mean, (part.value + row).hi, both.hi
+
+
+def _spreads(weights: Any, vectors: Any) -> Any:
+    """Bound the largest eigenvalues of the covariances of vectors, shape (n, d), under every row of weights."""
+    gram = vectors @ vectors.T
+    found = []
+    for law in weights:
+        mean = gram @ law
+        centred = gram - mean[:, np.newaxis] - mean[np.newaxis] + (law @ mean)
+        roots = np.sqrt(law)
+        found.append(max(eigenvalues(centred * roots[:, np.newaxis] * roots[np.newaxis])[-1].hi, 0.0))
+    return exact(np.array(found))
+
+
+def _sums(sizes: Any) -> tuple[float, float, float]:
+    """Bound the norms of the mean, the largest and the Frobenius displacement by the sizes of blocks."""
+    column, row = (sizes.sum(axis=axis).max().hi for axis in (0, 1))
+    if not max(column, row) < math.inf:
+        return math.inf, math.inf, math.inf
+    both = (Interval.exactly(column) * Interval.exactly(row)).sqrt().hi
+    return column, row, min(both, norm(sizes.reshape(-1)).hi)
+
+
+def _head(layer: AttentionWeights, head: int, x: Any, together: Array) -> _Head:
     n = len(x)
     query, key = layer.w_query[head], layer.w_key[head]
     factor = Interval.exactly(layer.scale) if layer.scale is not None else 1.0 / exact(float(len(query))).sqrt()
@@ -209,17 +280,26 @@ def _head(layer: AttentionWeights, head: int, x: Any) -> _Head:
     shift = np.where(seen > 0.0, scores.mid, -math.inf).max(axis=1, keepdims=True)
     raw = np.exp((scores - shift) * seen) * seen
     weights = raw / raw.sum(axis=1, keepdims=True)
-    offsets = x[np.newaxis] - (weights @ x)[:, np.newaxis]
-    images = (offsets.reshape(n * n, -1) @ value.T).reshape(n, n, -1)
-    blocks = weights[:, :, np.newaxis, np.newaxis] * (value + images[:, :, :, np.newaxis] * by_key[:, :, np.newaxis, :])
-    weighted = weights[:, :, np.newaxis] * images
-    own = weighted.each(lambda ends: ends.transpose(0, 2, 1)) @ by_query
-    blocks = blocks + np.eye(n)[:, :, np.newaxis, np.newaxis] * own[:, np.newaxis]
+    mean, turned = weights @ x, x @ value.T
+    offsets = x[np.newaxis] - mean[:, np.newaxis]
+    images = turned[np.newaxis] - (weights @ turned)[:, np.newaxis]
+    slopes = weights * ((by_key @ together) + (by_query @ together))
+    moved = exact(together) @ value.T + (slopes @ x - slopes.sum(axis=1, keepdims=True) * mean) @ value.T
+    blocks = None
+    if x.size <= _MOST:
+        blocks = weights[:, :, np.newaxis, np.newaxis] * (
+            value + images[:, :, :, np.newaxis] * by_key[:, :, np.newaxis, :]
+        )
+        weighted = weights[:, :, np.newaxis] * images
+        own = weighted.each(lambda ends: ends.transpose(0, 2, 1)) @ by_query
+        blocks = blocks + np.eye(n)[:, :, np.newaxis, np.newaxis] * own[:, np.newaxis]
     centred = by_query[np.newaxis] - (weights @ by_query)[:, np.newaxis]
     size = spectral_norm(form)
     far, out, first, second = (norm(part, axis=2) for part in (offsets, images, by_key, centred))
     kappa, by_key_slope, by_query_slope = (multiple * size for multiple in multiples)
-    return _Head(blocks, weights, far, out, first, second, spectral_norm(value), (kappa, by_key_slope, by_query_slope))
+    spreads = (_spreads(weights, turned), _spreads(weights, by_query)) if blocks is None else None
+    slope = kappa, by_key_slope, by_query_slope
+    return _Head(blocks, moved, weights, far, out, first, second, spectral_norm(value), slope, spreads)
 
 
 def _moves(parts: list[_Head], r: float) -> tuple[float, ...]:
@@ -227,11 +307,7 @@ def _moves(parts: list[_Head], r: float) -> tuple[float, ...]:
     with np.errstate(all="ignore"):
         each = [_block_moves(part, r) for part in parts]
         total = sum(each[1:], start=each[0])
-        column, row = (total.sum(axis=axis).max().hi for axis in (0, 1))
-        if not max(column, row) < math.inf:
-            return (math.inf,) * 3
-        both = (Interval.exactly(column) * Interval.exactly(row)).sqrt().hi
-        return column, row, min(both, norm(total.reshape(-1)).hi)
+        return _sums(total)
 
 
 def _block_moves(part: _Head, r: float) -> Any:
