@@ -246,7 +246,7 @@ def depth_constant(layers: Sequence[Bound], radius: float) -> float:
     Examples
     --------
     >>> round(depth_constant([feed_forward_bound(4.0), attention_bound(1.0)], 0.5))
-    107330
+    107314
     """
     return composed_bound(*_bounds(layers))(nonnegative(radius, "radius")).constant
 
