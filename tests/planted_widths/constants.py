@@ -1,6 +1,7 @@
 """Widths that are planted in theory/lipschitz: each is caught by the named test or claim."""
 
 CERTIFY = "tests/lipschitz/test_certify.py::"
+CERTIFY_AT = "tests/lipschitz/test_certify_at.py::"
 NORMS = "tests/lipschitz/test_local_norms.py::"
 MATCHING = "tests/lipschitz/test_matching.py::"
 
@@ -8,6 +9,7 @@ WEIGHTS = "lipschitz/certificate/weights.py"
 UPPER = "lipschitz/certificate/upper_bounds.py"
 LOWER = "lipschitz/certificate/lower_bounds.py"
 CERTIFICATE = "lipschitz/certificate/certify.py"
+HERE = "lipschitz/certificate/local.py"
 BIASED = "lipschitz/certificate/biased.py"
 REFINED = "lipschitz/constants/refined.py"
 LOCAL = "lipschitz/local_norms.py"
@@ -62,6 +64,13 @@ WIDTHS = [
     ("weight-of-one-more", "certificate.columns", BIASED, "np.array([n - 1.0])", "np.array([float(n)])"),
     ("slope-of-the-largest", "certificate.distances", "lipschitz/certificate/distant.py",
      "1.0 + 1.25 * spread", "1.0 + 1.2 * spread"),
+    ("own-part-forgotten", "certificate.local", HERE,
+     "@ by_query\n        blocks", "@ (0.0 * by_query)\n        blocks"),
+    ("weights-that-stay", "certificate.local", HERE,
+     "change = np.maximum(np.maximum(most - part.weights, part.weights - least), 0.0)", "change = 0.0 * part.weights"),
+    ("blocks-that-stay", "certificate.local", HERE, "spread = part.value * moved", "spread = 0.0 * moved"),
+    ("sum-of-the-largest", CERTIFY_AT + "test_norms_are_those_of_the_jacobian", HERE,
+     "share.sum() * np.maximum(", "share.max() * np.maximum("),
     ("largest-head-alone", "certificate.valid", UPPER, "above(math.fsum(parts))", "above(max(parts))"),
     ("largest-six-tenths", "certificate.valid", UPPER, "summed(biased.largest)", "0.6 * summed(biased.largest)"),
     ("root-dropped-without-a-mask", "certificate.valid", UPPER,

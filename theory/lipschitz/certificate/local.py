@@ -12,19 +12,20 @@ largest singular value (Frobenius), and between the stretch of one displacement 
 
 **Reach.** Let every token move by at most r. Then scores move, up to what is constant in a row, by at most
 :math:`\delta_{ij} = r(|b_{ij}| + |a_{ij}|) + \kappa r^2`, :math:`a_{ij}` centred to :math:`\sum_jP_{ij}a_{ij} = 0`, so
-that weights stay in :math:`P_{ij}e^{\mp\delta_{ij}}/\sum_kP_{ik}e^{\pm\delta_{ik}}`, within :math:`\rho_{ij}` of
-:math:`P_{ij}`. As :math:`m_i' - m_i = \sum_kP_{ik}'(x_k' - x_k) + \sum_k(P_{ik}' - P_{ik})u_{ik}`, the :math:`u_{ij}`
-move by at most :math:`\nu_i = 2r + \sum_k\rho_{ik}|u_{ik}|`, and :math:`b_{ij}`, :math:`a_{ij}` by :math:`\ell_br`,
-:math:`\ell_ar`. So the block off the diagonal moves by at most
+that weights stay between :math:`P_{ij}e^{\mp\delta_{ij}}/(P_{ij}e^{\mp\delta_{ij}} + \sum_{k \ne
+j}P_{ik}e^{\pm\delta_{ik}})`, within :math:`\rho_{ij}` of :math:`P_{ij}`. As :math:`m_i' - m_i = \sum_kP_{ik}'(x_k' -
+x_k) + \sum_k(P_{ik}' - P_{ik})u_{ik}`, the :math:`u_{ij}` move by at most :math:`\nu_{ij} = 2r(1 - P_{ij} + \rho_{ij})
++ \sum_k\rho_{ik}|u_{ik}|`, and :math:`b_{ij}`, :math:`a_{ij}` by :math:`\ell_br`, :math:`\ell_ar`. So the block off the
+diagonal moves by at most
 
-.. math:: \rho_{ij}(\|U\| + |Uu_{ij}||b_{ij}|) + (P_{ij} + \rho_{ij})\bigl[\|U\|\nu_i|b_{ij}|
-          + (|Uu_{ij}| + \|U\|\nu_i)\ell_br\bigr],
+.. math:: \rho_{ij}(\|U\| + |Uu_{ij}||b_{ij}|) + (P_{ij} + \rho_{ij})\bigl[\|U\|\nu_{ij}|b_{ij}|
+          + (|Uu_{ij}| + \|U\|\nu_{ij})\ell_br\bigr],
 
-and the query's part by :math:`\sum_j\rho_{ij}|Uu_{ij}||a_{ij}| + (P_{ij} + \rho_{ij})[\|U\|\nu_i|a_{ij}| + (|Uu_{ij}| +
-\|U\|\nu_i)\ell_ar]`. Dot products have :math:`\kappa = \ell_b = \ell_a = \|B\|`, distances :math:`b_{ij} = 2A(x_i -
-x_j)`, :math:`a_{ij} = 2Ax_j`, :math:`\kappa = 3\|A\|`, :math:`\ell_b = 4\|A\|`, :math:`\ell_a = 2\|A\|`. Sums of these
-over rows and columns bound how far the norms move, for squares the root of their product. Tokens within r of X are a
-convex set, so that a bound of the norms there is a Lipschitz constant there.
+and the query's part by :math:`\sum_j\rho_{ij}|Uu_{ij}||a_{ij}| + (P_{ij} + \rho_{ij})[\|U\|\nu_{ij}|a_{ij}| +
+(|Uu_{ij}| + \|U\|\nu_{ij})\ell_ar]`. Dot products have :math:`\kappa = \ell_b = \ell_a = \|B\|`, distances
+:math:`b_{ij} = 2A(x_i - x_j)`, :math:`a_{ij} = 2Ax_j`, :math:`\kappa = 3\|A\|`, :math:`\ell_b = 4\|A\|`, :math:`\ell_a
+= 2\|A\|`. Sums of these over rows and columns bound how far the norms move, for squares the root of their product.
+Tokens within r of X are a convex set, so that a bound of the norms there is a Lipschitz constant there.
 
 **Many tokens.** Where the Jacobian would be too large, let :math:`\lambda_i` and :math:`\lambda_i'` be the largest
 eigenvalues of :math:`\sum_jP_{ij}Uu_{ij}(Uu_{ij})^\top` and :math:`\sum_jP_{ij}a_{ij}a_{ij}^\top`, by Gram matrices of
@@ -318,10 +319,12 @@ def _block_moves(part: _Head, r: float) -> Any:
     if not shifts.hi.max() < 300.0:  # weights could be anything: a smaller reach is needed
         return part.weights * 0.0 + Interval.unknown()
     rise, fall = np.exp(shifts), np.exp(-shifts)
-    most = part.weights * rise / (part.weights * fall).sum(axis=1, keepdims=True)
-    least = part.weights * fall / (part.weights * rise).sum(axis=1, keepdims=True)
+    raised, fallen = part.weights * rise, part.weights * fall
+    most = raised / (fallen.sum(axis=1, keepdims=True) + (raised - fallen))
+    least = fallen / (raised.sum(axis=1, keepdims=True) - (raised - fallen))
     change = np.maximum(np.maximum(most - part.weights, part.weights - least), 0.0)
-    moved = 2.0 * r + (change * part.offsets).sum(axis=1, keepdims=True)
+    others = np.minimum(1.0 - part.weights + change, 1.0)
+    moved = (2.0 * r) * others + (change * part.offsets).sum(axis=1, keepdims=True)
     spread = part.value * moved
     reached = part.images + spread
     weights = part.weights + change
