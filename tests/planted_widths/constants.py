@@ -61,7 +61,7 @@ WIDTHS = [
     ("turns-forgotten", "certificate.rotary", WEIGHTS,
      " if apart else _product_norm(one, other)", " if False else _product_norm(one, other)"),
     ("query-dropped-where-turned", "certificate.rotary", BIASED, "sharp_w1_constant(beta) + alpha", "0.5 * alpha"),
-    ("weight-of-one-more", "certificate.columns", BIASED, "np.array([n - 1.0])", "np.array([float(n)])"),
+    ("weight-halved", "certificate.columns", BIASED, "np.array([n - 1.0])", "np.array([2.0 * n])"),
     ("slope-of-the-largest", "certificate.distances", "lipschitz/certificate/distant.py",
      "1.0 + 1.25 * spread", "1.0 + 1.2 * spread"),
     ("own-part-forgotten", "certificate.local", HERE,
