@@ -164,7 +164,8 @@ _GROUPS = {
         diffusion.Bilinear diffusion.CircleDensity diffusion.GraphScore diffusion.StepError
         diffusion.geometry.root_length diffusion.layers.velocity_field evidence.enclosure.balls
         evidence.intervals.Intervals lipschitz.block_jacobian lipschitz.certificate.as_attention_weights
-        lipschitz.certificate.certify lipschitz.certificate.product_norm lipschitz.depth.sinkhorn_plan
+        lipschitz.certificate.certify lipschitz.certificate.certify_at lipschitz.certificate.product_norm
+        lipschitz.depth.sinkhorn_plan
         lipschitz.depth.sinkhorn_sweep lipschitz.dot_form lipschitz.enclosed_jacobian
         lipschitz.multihead_jacobian lipschitz.norm_at lipschitz.response maxent.LinearScores
         metric.InformationPropagation.objective metric.InformationPropagation.predict metric.LinearFeatures
@@ -291,7 +292,7 @@ _GROUPS = {
         engine.jvp engine.moments engine.prepare engine.Prepared.__call__ engine.vjp engine.weights
     """,
     "a row that is there already": """
-        lipschitz.certificate.Certificate.row
+        lipschitz.certificate.Certificate.row lipschitz.certificate.LocalCertificate.row
     """,
     "words": """
         lipschitz.certificate.as_json lipschitz.certificate.as_text

@@ -75,8 +75,17 @@ def _parser() -> argparse.ArgumentParser:
 
 def _certify_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="weights, .npz or .safetensors")
-    parser.add_argument("--radius", type=float, default=1.0, metavar="R", help="no token is longer (default: 1)")
-    parser.add_argument("--tokens", type=int, metavar="N", help="number of tokens, for constants that depend on it")
+    parser.add_argument(
+        "--radius", type=float, metavar="R", help="no token is longer (default: 1, or the longest of the given tokens)"
+    )
+    parser.add_argument(
+        "--tokens",
+        metavar="N|T.npy",
+        help="number of tokens, for constants that depend on it, or a file of tokens, shape (n, d), to certify at",
+    )
+    parser.add_argument(
+        "--reach", type=float, metavar="r", help="how far each given token may move (default: to twice the local norm)"
+    )
     parser.add_argument("--heads", type=int, default=1, metavar="H", help="number of heads (default: 1)")
     parser.add_argument("--score", default="dot", help="dot (default) or distance")
     parser.add_argument("--causal", action="store_true", help="token i sees the tokens up to i only")
