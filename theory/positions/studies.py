@@ -21,8 +21,22 @@ HEAD = 128  # the dimension of a head, as in most models
 LENGTH = 1024
 WITNESSES = (4300.0, 5000.0, 5620.0, 5800.0, 6100.0)  # by turns admissible and not, at this dimension and length
 NARROW = 64
-NARROW_WITNESSES = (7800.0, 8700.0, 9000.0, 11000.0, 14000.0, 16000.0, 16700.0, 17400.0, 19000.0, 20500.0, 21500.0)
-_GRIDS = ((HEAD, 4000.0, 7000.0, 120, WITNESSES), (NARROW, 7000.0, 24000.0, 120, NARROW_WITNESSES))
+NARROW_WITNESSES = (
+    7800.0,
+    8700.0,
+    9000.0,
+    11000.0,
+    14000.0,
+    16000.0,
+    16700.0,
+    17400.0,
+    19000.0,
+    20500.0,
+    21500.0,
+    22500.0,
+    24000.0,
+)
+_GRIDS = ((HEAD, 4000.0, 7000.0, 120, WITNESSES), (NARROW, 7000.0, 30000.0, 120, NARROW_WITNESSES))
 _LENGTHS = {"quick": (256, 512, 1024, 2048), "paper": (256, 512, 1024, 2048, 4096, 8192)}
 
 

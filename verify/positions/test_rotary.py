@@ -4,23 +4,12 @@ import itertools
 
 import numpy as np
 
-from theory.evidence import (
-    Claim,
-    at_least,
-    at_most,
-    bug,
-    constant,
-    equals,
-    exact,
-    hypothesis,
-    verifies,
-)
-from theory.evidence.interval import Interval
+from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
 from theory.positions import cosine_sums, least_sum, rotate, studies
 
 BASES = ("men2024", "su2024b")
 # what was found before this check was written: the least admissible base by the context it serves
-LEAST = {256: "675.0", 512: "1697", 1024: "4293.44", 2048: "11587.2", 4096: "26952.3", 8192: "83763.8"}
+LEAST = {256: "889.871", 512: "2065.81", 1024: "4293.44", 2048: "11587.2", 4096: "26952.3", 8192: "83763.8"}
 PRINTED = {1024: "4.3e3", 2048: "1.6e4", 4096: "2.7e4", 8192: "8.4e4"}  # as in the first of the papers
 
 
@@ -40,7 +29,7 @@ def average_score(queries, keys, distance, base):
     Claim(
         "rotary.similar",
         "beside an independent key, a similar one gains on average the sum of the cosines of the turns",
-        r"$q, k$ with independent entries of one mean and variance $\\sigma^2$: $\\mathbb E[q^\\top R_mq] - \\mathbb E[q^\\top R_mk] = 2\\sigma^2B_m$, $B_m = \\sum_{i<d/2}\\cos(mb^{-2i/d})$",
+        r"$q, k$ with independent entries of one mean and variance $\sigma^2$: $\mathbb E[q^\top R_mq] - \mathbb E[q^\top R_mk] = 2\sigma^2B_m$, $B_m = \sum_{i<d/2}\cos(mb^{-2i/d})$",
         assumptions=("noise of mean zero, independent of the query, may be added to the similar key",),
         spec=("FN.N02",),
         cites=BASES,
@@ -76,7 +65,7 @@ def as_printed(found):
     Claim(
         "rotary.least-base",
         "heads of dimension 128 prefer similar keys at every distance only from a certain base on",
-        r"least $b$ with $B_m(b) \\ge 0$ for all $m < L$, $d = 128$: $4293.44$ for $L = 1024$, $11587.2$ for $2048$, $26952.3$ for $4096$, $83763.8$ for $8192$",
+        r"least $b$ with $B_m(b) \ge 0$ for all $m < L$, $d = 128$: $4293.44$ for $L = 1024$, $11587.2$ for $2048$, $26952.3$ for $4096$, $83763.8$ for $8192$",
         assumptions=("angles b^(-2i/d)",),
         spec=("FN.N02",),
         cites=BASES,
@@ -105,7 +94,7 @@ def by_turns(place):
     Claim(
         "rotary.islands",
         "above the least base that prefers similar keys at every distance lie larger ones that do not",
-        r"$d = 128$, $m < 1024$: $B_m(b) \\ge 0$ for $b = 4300, 5620, 6100$, not for $b = 5000, 5800$; $d = 64$: at least six intervals of such bases, and $b = 21500$ after the last",
+        r"$d = 128$, $m < 1024$: $B_m(b) \ge 0$ for $b = 4300, 5620, 6100$, not for $b = 5000, 5800$; $d = 64$: at least seven intervals of such bases up to $24000$",
         assumptions=("angles b^(-2i/d)",),
         spec=("FN.N02",),
         cites=BASES,
@@ -115,18 +104,49 @@ def by_turns(place):
     hypothesis("upward", "every base above the least is admissible", serves=lambda _: True),
     hypothesis("narrowed", "what serves a context serves one that is twice as long", further=2),
     constant("in-use", "the base 10000 serves 4096 tokens", long=1e4),
+    constant("sooner", "the bases in use fail one place sooner", before=1),
 )
-def test_islands(run, *, serves=by_turns, further=1, long=5e5):
+def test_islands(run, *, serves=by_turns, further=1, long=5e5, before=0):
     table = run.study(studies.bases).where(part="sum")
     for dim, witnesses in ((studies.HEAD, studies.WITNESSES), (studies.NARROW, studies.NARROW_WITNESSES)):
         for place, base in enumerate(witnesses):
             found = table.where(dim=dim, base=base).intervals("value")[0]
-            case = {"dim": dim, "base": base}
+            part = "admissible" if by_turns(place) else "not admissible"
+            case = {"dim": dim, "base": base, "part": part}
             if serves(place):
                 value = found if further == 1 else least_sum(base, further * studies.LENGTH - 1, dim)
-                yield at_least(value, 0, scale=1, part="admissible", **case)
+                yield at_least(value, 0, scale=1, **case)
             else:
-                yield at_most(found, 0, scale=1, part="not admissible", **case)
+                yield at_most(found, 0, scale=1, **case)
     yield at_least(least_sum(long, 8191 if long > 1e5 else 4095, 128), 0, scale=1, part="in use", base=long)
-    yield at_most(cosine_sums(1e4, [1707], 128)[0], 0, scale=1, part="not in use", base=1e4, length=2048)
-    yield at_most(cosine_sums(1e6, [27115], 128)[0], 0, scale=1, part="not in use", base=1e6, length=32768)
+    yield at_most(cosine_sums(1e4, [1707 - before], 128)[0], 0, scale=1, part="not in use", base=1e4, length=2048)
+    yield at_most(cosine_sums(1e6, [27115 - before], 128)[0], 0, scale=1, part="not in use", base=1e6, length=32768)
+
+
+@verifies(
+    Claim(
+        "rotary.favoured",
+        "no distance is preferred by all queries: for each there are keys that score highest at it and nowhere else",
+        r"$q$ not zero in the first plane, $k = R_{-r}q$: $\langle q, R_mk\rangle =$ $\sum_i|q_i|^2\cos((m-r)\theta_i)$, is less than $|q|^2$ for whole $m \ne r$, and $|q|^2$ at $m = r$",
+        assumptions=("the first plane turns by one radian from place to place",),
+        spec=("FN.N02",),
+        cites=("su2024b",),
+        source_status=("derived",),
+    ),
+    hypothesis("nearest", "the nearest key of these scores highest", nearest=True),
+    bug("other-way", "keys are turned to the other side", backwards=True),
+)
+def test_favoured(run, *, nearest=False, backwards=False):
+    for rng in run.draws(quick=6, paper=60):
+        dim, base = 2 * int(rng.integers(1, 9)), float(rng.choice([100.0, 1e4, 5e5]))
+        query = rng.normal(size=(1, dim))
+        size = float((query**2).sum())
+        for favourite in (1, 7, 40):
+            apart = np.arange(run.pick(quick=200, paper=2000))
+            key = rotate(query, [0 if backwards else favourite], base).mid  # at its place it looks like the query
+            scores = rotate(np.repeat(query, len(apart), axis=0), apart, base) @ key[0]
+            others = [m for m in apart if m != (0 if nearest else favourite)]
+            best = scores[0 if nearest else favourite]
+            yield at_most(scores[others].max(), best, scale=size, dim=dim, distance=favourite)
+            if not nearest:
+                yield equals(best, size, scale=size, part="highest", dim=dim, distance=favourite)
