@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from theory._validate import as_count, as_share
-from theory.evidence import ball, balls, hull
+from theory.evidence import ball, balls, hull, precision
 
 
 def causal_influence(tokens: int, depth: int, residual: Fraction | float = 0.0) -> Any:
@@ -49,14 +49,16 @@ def causal_influence(tokens: int, depth: int, residual: Fraction | float = 0.0) 
     """
     count = as_count(tokens, "tokens")
     share = as_fraction(residual, "residual")
-    kept, taken = ball(share), ball(1 - share)
-    inverses = 1 / balls(np.arange(1, count + 1))
-    row = balls(np.zeros(count))
-    row[-1] = ball(1)
-    for _ in range(as_count(depth, "depth", least=0)):
-        spread = np.add.accumulate((row * inverses)[::-1])[::-1]  # token j is seen by all i >= j, with weight 1/i each
-        row = kept * row + taken * spread
-    return hull(row)
+    layers = as_count(depth, "depth", least=0)
+    with precision():
+        kept, taken = ball(share), ball(1 - share)
+        inverses = 1 / balls(np.arange(1, count + 1))
+        row = balls(np.zeros(count))
+        row[-1] = ball(1)
+        for _ in range(layers):
+            seen = (row * inverses)[::-1]  # token j is seen by all i >= j, with weight 1/i each
+            row = kept * row + taken * np.add.accumulate(seen)[::-1]
+        return hull(row)
 
 
 @dataclass(frozen=True, slots=True)

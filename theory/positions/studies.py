@@ -44,8 +44,8 @@ _LENGTHS = {"quick": (256, 512, 1024, 2048), "paper": (256, 512, 1024, 2048, 409
 def horizons(*, scale: str, root: int) -> Iterator[dict[str, Any]]:  # noqa: ARG001  nothing is drawn here
     """Yield how far influence travels through causal windows of 100 tokens.
 
-    ``part`` "horizon": the least ``distance`` beyond which at most one hundredth of all influence lies, and in ``value``
-    how much does. "mean": the mean distance, in ``value`` its deviation. "law": in ``value`` what one token counts.
+    ``part`` "horizon": the least ``distance`` beyond which at most one hundredth of all influence lies, and how much in
+    ``value``. "mean": the mean distance, in ``value`` its deviation. "law": in ``value`` what one token counts.
     """
     for residual in RESIDUALS:
         for depth in DEPTHS:
