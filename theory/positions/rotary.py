@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_count, as_counts, as_number, as_points
-from theory.evidence import Interval, Kind, ball, exact, hull
+from theory.evidence import Interval, Kind, ball, exact, hull, precision
 
 _CELLS = 100_000  # taken: at which a search gives up
 _FINEST = 2.0**-40  # taken: of the logarithm of the base, where a cell is not halved any more
@@ -182,7 +182,8 @@ def least_base(hi: float, most: int, dim: int) -> Interval:
         If ``hi`` is not more than one or the dimension is odd.
     """
     cells = rule_out(1.0, hi, most, dim)
-    below = hull(ball(cells[-1].hi).exp()).lo if cells else 1.0
+    with precision():
+        below = hull(ball(cells[-1].hi).exp()).lo if cells else 1.0
     for step in _ABOVE:
         above = below * (1.0 + step)
         if above <= hi and least_sum(above, most, dim).lo >= 0.0:
@@ -215,18 +216,20 @@ def _proposed(u: float, most: int, dim: int) -> tuple[int, float]:
 
 def _is_negative(start: float, end: float, distance: int, dim: int) -> bool:
     """Whether the sum at this distance is negative for every base with a logarithm in between."""
-    ratio = (-2 * ball(start).union(ball(end)) / dim).exp()
-    turn, total = ball(1), ball(0)
-    for _ in range(dim // 2):
-        total += (distance * turn).cos()
-        turn *= ratio
-    return bool(total < 0)
+    with precision():
+        ratio = (-2 * ball(start).union(ball(end)) / dim).exp()
+        turn, total = ball(1), ball(0)
+        for _ in range(dim // 2):
+            total += (distance * turn).cos()
+            turn *= ratio
+        return bool(total < 0)
 
 
 def _angles(base: float, dim: int) -> Any:
     """Enclose the angles by which the planes are turned from one position to the next."""
-    log = ball(_as_base(base, "base")).log()
-    return hull(np.array([(-2 * i * log / dim).exp() for i in range(dim // 2)], dtype=object))
+    with precision():
+        log = ball(_as_base(base, "base")).log()
+        return hull(np.array([(-2 * i * log / dim).exp() for i in range(dim // 2)], dtype=object))
 
 
 def _as_base(value: float, name: str, *, least: float = math.nextafter(1.0, 2.0)) -> float:
