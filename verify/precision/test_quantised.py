@@ -83,7 +83,7 @@ def test_distortion(run, *, values=LOST, limit=panter_dite, less=0):
     Claim(
         "quantised.inner-product",
         "with the sign of the residual in one bit, a product with a key in four bits in all errs by 0.0543/d, not 0.047/d",
-        r"$x$ turned at random, $b - 1$ bits for coordinates, one for signs of $\langle s_i, r\rangle$: mean square error of $\langle y, x\rangle$ is $\frac1d(\frac\pi2|y|^2\mathbb E|r|^2 - \mathbb E\langle y, r\rangle^2)$; unit $y \perp x$: $d$ times it is at least $(\frac\pi2 - \frac1{d-1})D_{b-1,d}$, at most $\frac\pi2D_{b-1,d}$, and tends to $1.5708, 0.5708, 0.1845, 0.0543$ for $b = 1, \dots, 4$; at least $0.053$ for $b = 4$, $d \ge 128$",
+        r"$x$ turned at random, $b - 1$ bits for coordinates, one for signs of $\langle s_i, r\rangle$: mean square error of $\langle y, x\rangle$ is $\frac1d(\frac\pi2|y|^2\mathbb E|r|^2 - \mathbb E\langle y, r\rangle^2)$; unit $y \perp x$: $d$ times it is at least $(\frac\pi2 - \frac1{d-1})D_{b-1,d}$, at most $\frac\pi2D_{b-1,d}$, and tends to $1.5708, 0.5708, 0.1845, 0.0543$ for $b = 1, \dots, 4$; at least $0.053$ for $b = 4$, $d = 128, 256$",
         assumptions=("as many random rows as dimensions", "the length of the residual is kept exactly"),
         spec=("FN.N03",),
         cites=TURBO,

@@ -1,7 +1,7 @@
 r"""Which bases of rotary positions prefer similar keys at every distance: islands, and the least of them by context.
 
-Top and left: the least sum of cosines over distances below 1024, by base, for heads of dimension 64 and 128; where it is
-negative, some distance prefers other keys. Marked are the bases that the claim names. Right: the least base that is
+Top and left: the least sum of cosines over distances below 1024, by base, for heads of dimension 64 and 128; where it
+is negative, some distance prefers other keys. Marked are the bases that the claim names. Right: the least base that is
 admissible, by the length of the context, and the values of a table that circulates.
 """
 
