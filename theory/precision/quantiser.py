@@ -27,13 +27,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, ndtri
 
-from theory._validate import as_count, as_generator, as_points
+from theory._validate import as_count, as_generator, as_instance, as_points
 from theory.evidence import Interval, ball, hull
 from theory.evidence.enclosure import balls, precision
 
 _BITS = 8  # taken: more levels than these have no use here
 _SPREAD = 2.0**-60  # taken: how far the two sides of the certificate lie from the thresholds that are found
 _SETTLED = 2.0**-90  # taken: a step so small that the sides lie far beyond it
+_LARGEST = 1e100  # taken: of a coordinate, so that products are finite
 _STEPS = 60  # taken: of Newton's method, which needs less than ten
 
 
@@ -86,15 +87,17 @@ def quantise(tokens: ArrayLike, codebook: Codebook, *, rotation: ArrayLike | Non
     ValueError
         If a vector is zero or the matrix does not fit.
     """
-    x = as_points(tokens, "tokens")
-    lengths = np.linalg.norm(x, axis=1, keepdims=True)
-    if not (lengths > 0.0).all():
+    x = _as_moderate(tokens, "tokens")
+    book = as_instance(codebook, "codebook", Codebook)
+    sizes = np.abs(x).max(axis=1, keepdims=True)
+    if not (sizes > 0.0).all():
         raise ValueError("tokens: expected vectors that are not zero")
     dim = x.shape[1]
-    turn = np.eye(dim) if rotation is None else as_points(rotation, "rotation", dim=dim, size=dim)
-    coordinates = (x / lengths) @ turn.T * math.sqrt(dim)
-    read = codebook.levels.mid[np.searchsorted(codebook.thresholds.mid, coordinates)]
-    back: NDArray[np.float64] = lengths * (read @ turn) / math.sqrt(dim)
+    lengths = np.linalg.norm(x / sizes, axis=1, keepdims=True)
+    turn = np.eye(dim) if rotation is None else _as_moderate(rotation, "rotation", dim=dim, size=dim)
+    coordinates = (x / sizes / lengths) @ turn.T * math.sqrt(dim)
+    read = book.levels.mid[np.searchsorted(book.thresholds.mid, coordinates)]
+    back: NDArray[np.float64] = sizes * lengths * (read @ turn) / math.sqrt(dim)
     return back
 
 
@@ -117,9 +120,9 @@ def corrected_products(
     rng : numpy.random.Generator
         Draws the rows.
     """
-    y = as_points(queries, "queries")
-    k = as_points(keys, "keys", dim=y.shape[1], size=y.shape[0])
-    r = k - as_points(coded, "coded", dim=y.shape[1], size=y.shape[0])
+    y = _as_moderate(queries, "queries")
+    k = _as_moderate(keys, "keys", dim=y.shape[1], size=y.shape[0])
+    r = k - _as_moderate(coded, "coded", dim=y.shape[1], size=y.shape[0])
     size = np.linalg.norm(r, axis=1)
     along = (y * r).sum(axis=1) / np.where(size > 0.0, size, 1.0)
     across = np.sqrt(np.maximum((y**2).sum(axis=1) - along**2, 0.0))
@@ -127,6 +130,13 @@ def corrected_products(
     seen = along * np.abs(one).mean(axis=1) + across * (np.sign(one) * other).mean(axis=1)
     found: NDArray[np.float64] = (y * (k - r)).sum(axis=1) + math.sqrt(math.pi / 2.0) * size * seen
     return found
+
+
+def _as_moderate(value: ArrayLike, name: str, **shape: int) -> NDArray[np.float64]:
+    points = as_points(value, name, **shape)
+    if not (np.abs(points) <= _LARGEST).all():
+        raise ValueError(f"{name}: expected entries of at most {_LARGEST:g} in size, got {np.abs(points).max():g}")
+    return points
 
 
 def _certified(law: _Law, half: int) -> Codebook:
