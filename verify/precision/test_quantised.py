@@ -152,8 +152,10 @@ def one_bit(dim):
     """The mean square kept by the sign of a coordinate: its mean size, squared."""
     if dim is None:
         return 1 / ball(0).acos()
-    half = ball(dim) / 2
-    return dim * (half.gamma() / (half + ball(1) / 2).gamma()) ** 2 / (2 * ball(0).acos())
+    ratio = (2 * ball(0).acos()).sqrt()  # of the values of the gamma function at k/2 and (k+1)/2, from k = 1 on
+    for k in range(1, dim):
+        ratio = 2 / (k * ratio)
+    return dim * ratio**2 / (2 * ball(0).acos())
 
 
 @verifies(
