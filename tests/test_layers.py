@@ -21,7 +21,7 @@ TESTS = sorted([*(ROOT / "tests").rglob("*.py"), *(ROOT / "verify").rglob("*.py"
 GROUND = {"evidence", "engine"}  # know no theorem, and not each other
 OBJECT = {*GROUND, "attention"}
 METRIC = {*OBJECT, "distance"}
-SUBJECTS = {"maxent", "lipschitz", "particles", "diffusion", "metric"}
+SUBJECTS = {"maxent", "lipschitz", "particles", "diffusion", "metric", "positions", "precision"}
 MAY_IMPORT = {
     "evidence": set(),
     "engine": set(),
