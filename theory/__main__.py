@@ -11,7 +11,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 _VERDICTS = ("supported", "refuted", "inconclusive", "vacuous")  # those of theory.evidence.judge, which loads NumPy
@@ -109,7 +110,9 @@ def _certify(options: argparse.Namespace) -> int:
     from theory.lipschitz.certificate import run_command  # noqa: PLC0415
 
     try:
-        sys.stdout.write(run_command(options))
+        with _said():
+            text = run_command(options)
+        sys.stdout.write(text)
     except (ValueError, TypeError, ImportError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -117,6 +120,21 @@ def _certify(options: argparse.Namespace) -> int:
         sys.stderr.write(f"nothing is certified, by a fault of this package that should be reported: {error}\n")
         return 1
     return 0
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """Show on a terminal what a certificate is at."""
+    from rich.console import Console  # noqa: PLC0415
+
+    from theory.lipschitz.certificate.progress import listening  # noqa: PLC0415
+
+    console = Console(stderr=True, highlight=False, markup=False)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status("weights are read") as status, listening(status.update):
+        yield
 
 
 def _doctor() -> int:
