@@ -71,7 +71,6 @@ def test_what_leaves_float64_is_left_to_balls():
         causal=False, residual=False, score="dot",
     )  # fmt: skip
     with precision():
-        assert wide.push_wide(huge, tangent, tangent, np.ones(2)) is not None
         assert wide.push_wide(huge, points * 1e60, tangent, np.ones(2)) is None
 
 

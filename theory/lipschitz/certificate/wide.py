@@ -13,9 +13,9 @@ and is no larger than what comes out, times :math:`1 + \gamma_{2d + 8}`: a sum s
 products of tokens, which are floats, and outputs such products of balls; everything between is done in balls.
 
 Derivatives of weights are small differences where one key has nearly all of the mass. With :math:`s_{ij}` those of
-scores, :math:`P_{ij}(s_{ij} - \sum_kP_{ik}s_{ik})` does not change if a number is taken from all of a row, and from each
-is taken that of the heaviest key, so that what remains is a sum of light masses, known as well as they are. Where scores
-are known to 128 bits, in :func:`AttentionWeights.push`, nothing of the kind is needed.
+scores, :math:`P_{ij}(s_{ij} - \sum_kP_{ik}s_{ik})` does not change if a number is taken from all of a row, and from
+each is taken that of the heaviest key, so that what remains is a sum of light masses, known as well as they are. Where
+scores are known to 128 bits, in :func:`AttentionWeights.push`, nothing of the kind is needed.
 """
 
 from __future__ import annotations
