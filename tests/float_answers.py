@@ -166,7 +166,8 @@ _GROUPS = {
         evidence.intervals.Intervals lipschitz.block_jacobian lipschitz.certificate.as_attention_weights
         lipschitz.certificate.certify lipschitz.certificate.product_norm lipschitz.depth.sinkhorn_plan
         lipschitz.depth.sinkhorn_sweep lipschitz.dot_form lipschitz.enclosed_jacobian
-        lipschitz.multihead_jacobian lipschitz.norm_at lipschitz.response maxent.LinearScores
+        lipschitz.multihead_jacobian lipschitz.norm_at lipschitz.portrait.portray lipschitz.response
+        maxent.LinearScores
         metric.InformationPropagation.objective metric.InformationPropagation.predict metric.LinearFeatures
         metric.ResidualFeatures metric.plane.Chart metric.plane.Chart.differences
         metric.plane.chart_of_first_layer metric.similarity.DistanceSimilarity.features

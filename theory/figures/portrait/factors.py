@@ -16,7 +16,7 @@ def draw(portrait: Portrait) -> tuple[Figure, list[str]]:
     """Draw the four levels, with the factors between them."""
     figure, (axes,) = style.row(2.4, "from the certificate to these tokens")
     found = portrait.levels
-    finite = [level.value for level in found if math.isfinite(level.value) and level.value > 0.0]
+    finite = [level.value for level in found if 1e-300 < level.value < math.inf]
     top = max(finite, default=1.0)
     for place, level in enumerate(found):
         height = level.value if math.isfinite(level.value) else top * 10.0
