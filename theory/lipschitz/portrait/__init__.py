@@ -7,5 +7,6 @@ from theory._lazy import open_lazily
 if TYPE_CHECKING:
     from theory.lipschitz.portrait.levels import Level as Level
     from theory.lipschitz.portrait.portrait import Portrait as Portrait, portray as portray
+    from theory.lipschitz.portrait.walk import Step as Step, walk as walk
 
 open_lazily(__name__)
