@@ -172,6 +172,8 @@ SKIPPED = {
     "Row": "a row of a Certificate",
     "Portrait": "what portray returns; nobody makes one by hand",
     "Level": "a number of a Portrait",
+    "Step": "a layer of what walk returns",
+    "walk": "takes layers by name; tests/lipschitz/test_walk.py gives it bad ones",
     "WorstCloud": "what search_worst_cloud returns",
     "FixedPoint": "what fixed_measure and its like return",
     "Stretch": "the witness of a Row",

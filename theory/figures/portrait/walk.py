@@ -60,8 +60,9 @@ def draw(steps: Sequence[Step]) -> tuple[Figure, list[str]]:
             for name, value in found.items():
                 mark, color = _MARKS[name]
                 if value > _TALLEST:
-                    style.note(axes, f"$\\uparrow$ {_digits(value)}", (place, 0.98), ha="center", va="top",
-                               transform=axes.get_xaxis_transform(), color=color)  # fmt: skip
+                    above = ((place + 0.5) / len(steps), 0.98)
+                    words = f"$\\uparrow$ {_digits(value)}"
+                    style.note(axes, words, above, inside=True, ha="center", va="top", color=color)
                 elif value > 0.0:
                     style.marks(axes, place, value, mark, color=color, size=4.0)
             if shown:
