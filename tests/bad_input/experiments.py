@@ -10,7 +10,7 @@ VALID = {
 }
 
 SKIPPED = {
-    "trained_layers": "reads files of the package by the names of tasks; tests/lipschitz/test_walk.py gives it bad ones",
+    "trained_layers": "reads files of the package by names; tests/lipschitz/test_walk.py gives it others",
     "read_layers": "reads files: tests/lipschitz/test_walk.py gives it a damaged one",
 }
 ALIASES = {}

@@ -53,7 +53,7 @@ def test_the_command_writes_all_pictures_and_their_numbers(capsys, files):
 
 def test_three_lines_of_python(tmp_path):
     found = look(FLAT, TOKENS, out=tmp_path / "flat", heads=2)
-    np.testing.assert_allclose(found.entropy, math.log(7.0), rtol=1e-14)
+    np.testing.assert_allclose(found.entropy, math.log(7.0), rtol=1e-14, atol=0.0)
     assert (tmp_path / "flat" / "factors.svg").stat().st_size > 1000
 
 
@@ -86,10 +86,10 @@ def test_ellipses_are_as_large_as_the_caption_says():
     for line, output, matrix in zip(plane.lines[1:], portrait.followed, portrait.ellipses, strict=True):
         drawn = line.get_xydata() - portrait.centres[output]
         half = np.linalg.norm(drawn, axis=1).max()
-        assert half == pytest.approx(factor * np.linalg.norm(matrix, 2), rel=0.1)
+        assert half == pytest.approx(factor * np.linalg.norm(matrix, 2), rel=0.1, abs=0.0)
     heights = [line.get_ydata()[0] for line in sizes.lines]
     expected = sorted((np.linalg.norm(matrix, 2) for matrix in portrait.ellipses), reverse=True)
-    np.testing.assert_allclose(heights, expected, rtol=1e-13)
+    np.testing.assert_allclose(heights, expected, rtol=1e-13, atol=0.0)
 
 
 def test_paths_spectra_and_factors_are_those_of_the_portrait():

@@ -20,9 +20,9 @@ def test_steps_are_certificates_and_portraits():
     steep = {**FLAT, "w_query": np.eye(2), "radius": 4.0}
     first, second = walk({"flat": FLAT, "steep": steep}, residual=True)
     assert (first.name, second.name) == ("flat", "steep")
-    assert first.certificate.radius == pytest.approx(math.hypot(0.5, 3.0), rel=1e-9)
-    assert first.certificate.row("frobenius").constant == pytest.approx(3.0, rel=1e-9)
-    assert first.portrait.levels[3].value == pytest.approx(3.0, rel=1e-9)
+    assert first.certificate.radius == pytest.approx(math.hypot(0.5, 3.0), rel=1e-9, abs=0.0)
+    assert first.certificate.row("frobenius").constant == pytest.approx(3.0, rel=1e-9, abs=0.0)
+    assert first.portrait.levels[3].value == pytest.approx(3.0, rel=1e-9, abs=0.0)
     weights = {name: steep[name] for name in ("w_query", "w_key", "w_value")}
     alone = certify(**weights, radius=4.0, n=3, residual=True)
     assert [row.constant for row in second.certificate.rows] == [row.constant for row in alone.rows]

@@ -168,10 +168,10 @@ def test_directions_are_those_of_the_singular_values():
     _, _, right = np.linalg.svd(layer.mean_map())
     found = main_directions(layer)
     assert found.shape == (8, 12)
-    np.testing.assert_allclose(np.abs(np.sum(found[:3] * right[:3], axis=1)), 1.0, rtol=1e-9)
+    np.testing.assert_allclose(np.abs(np.sum(found[:3] * right[:3], axis=1)), 1.0, rtol=1e-9, atol=0.0)
     key, query = singular_pair(layer.w_query[0], layer.w_key[0])
     form = layer.w_query[0].T @ layer.w_key[0]
-    assert query @ form @ key == pytest.approx(np.linalg.norm(form, 2), rel=1e-12)
+    assert query @ form @ key == pytest.approx(np.linalg.norm(form, 2), rel=1e-12, abs=0.0)
 
 
 def test_a_wide_layer_is_judged_on_both_sides():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -92,7 +92,8 @@ def train_layers(path: Path, task: str, *, rate: float, epochs: int | None = Non
         layer |= {"tokens": given[0, 0].double().numpy(), "radius": np.nextafter(radius, np.inf)}
         stored |= {f"{number}.{name}": array for name, array in layer.items()}
     out = io.BytesIO()
-    np.savez_compressed(out, **{name: np.asarray(array, dtype=np.float64) for name, array in stored.items()})
+    arrays: dict[str, Any] = {name: np.asarray(array, dtype=np.float64) for name, array in stored.items()}
+    np.savez_compressed(out, **arrays)
     write_whole(path, out.getvalue())
     return score
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from theory.figures.portrait.look import PICTURES, look
-from theory.lipschitz.certificate.text import parse_names
-from theory.lipschitz.certificate.weights_file import read_layer
+from theory.lipschitz.certificate import parse_names, read_layer
 
 
 def run_command(options: argparse.Namespace) -> str:

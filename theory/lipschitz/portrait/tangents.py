@@ -112,7 +112,7 @@ def spectrum(layer: AttentionWeights, points: Array, *, largest: int = _LARGEST)
     start = np.random.default_rng(0).normal(size=min(rows, columns))
     _, values, right = svds(jacobian, k=min(largest, min(rows, columns) - 1), v0=start)
     order = np.argsort(-values)
-    return Spectrum(values[order], right[order[0]].reshape(n, d), False)
+    return Spectrum(np.asarray(values[order], dtype=np.float64), right[order[0]].reshape(n, d), False)
 
 
 def head_alone(layer: AttentionWeights, head: int) -> AttentionWeights:
