@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from theory.evidence.enclosure import balls, exp, hull, precision
 from theory.lipschitz.portrait import portrait as portraits, portray, tangents
 from theory.lipschitz.portrait.levels import radius_about
 
@@ -93,9 +94,12 @@ def test_forward_and_backward_agree_and_ellipses_are_blocks(score, causal, out):
     rng = np.random.default_rng(2)
     h, g = rng.normal(size=points.shape), rng.normal(size=(6, out))
     states = tangents.head_states(layer, points)
-    forward = tangents.push_forward(layer, points, h)
-    backward = tangents.pull_back(layer, points, states, g)
+    forward = tangents.push_forward(layer, states, h)
+    backward = tangents.pull_back(layer, states, g)
     assert (forward * g).sum() == pytest.approx((backward * h).sum(), rel=1e-11, abs=0.0)
+    with precision():
+        exact = hull(layer.push(balls(points), balls(h), balls(np.ones(6)), balls, exp)[1]).mid
+    np.testing.assert_allclose(forward, exact, rtol=1e-11, atol=1e-12)
     step = 1e-6
     quotient = (tangents.outputs(layer, points + step * h) - tangents.outputs(layer, points - step * h)) / (2 * step)
     np.testing.assert_allclose(forward, quotient, rtol=1e-6, atol=1e-7)
@@ -105,7 +109,7 @@ def test_forward_and_backward_agree_and_ellipses_are_blocks(score, causal, out):
         for k in range(6):
             moved = np.zeros_like(points)
             moved[found.sensitive, k] = 1.0
-            block[:, k] = tangents.push_forward(layer, points, moved)[output]
+            block[:, k] = tangents.push_forward(layer, states, moved)[output]
         shape = found.plane.T @ block
         np.testing.assert_allclose(matrix @ matrix.T, shape @ shape.T, rtol=1e-9, atol=1e-12)
 
@@ -167,6 +171,11 @@ def test_bad_input_is_named():
     ):
         with pytest.raises(ValueError, match=words):
             portray(**{"w_query": PLAIN, "w_key": PLAIN, "w_value": PLAIN, "tokens": TOKENS, **given})
+
+
+def test_tokens_that_fly_apart_are_named():
+    with pytest.raises(ValueError, match=r"layers: expected at most 6[0-9], after which tokens are beyond 1e"):
+        portray(PLAIN, FLAT, 10.0 * PLAIN, TOKENS, layers=100, residual=True)
 
 
 def test_planes_do_not_depend_on_the_sign_of_a_library():

@@ -18,6 +18,7 @@ from theory.lipschitz.portrait.levels import Level, levels
 
 _MOST = 1024  # taken: tokens whose maps are kept
 _SHOWN = 24  # taken: outputs with an ellipse
+_FAR = 1e70  # taken: lengths whose squares are far from the end of float64
 _LAYERS = 6  # taken: unless told
 
 
@@ -143,7 +144,12 @@ def portray(
     ellipses = np.stack([_ellipse(layer, points, states, plane, i, sensitive) for i in followed])
     run = [points, after]
     while len(run) <= depth and after.shape[1] == layer.dim:
-        run.append(tangents.outputs(layer, run[-1]))
+        with np.errstate(all="ignore"):
+            run.append(tangents.outputs(layer, run[-1]))
+        if not np.abs(run[-1]).max() < _FAR:
+            raise ValueError(
+                f"layers: expected at most {len(run) - 2}, after which tokens are beyond {_FAR:g}, got {depth}"
+            )
     square = after.shape[1] == layer.dim
     seen = np.stack(run) if square else after[np.newaxis]
     middle = seen.reshape(-1, seen.shape[2]).mean(axis=0)
@@ -179,7 +185,7 @@ def _ellipse(
     for direction in plane.T:
         cotangent = np.zeros((len(points), plane.shape[0]))
         cotangent[output] = direction
-        rows.append(tangents.pull_back(layer, points, states, cotangent)[token])
+        rows.append(tangents.pull_back(layer, states, cotangent)[token])
     left, sizes, _ = np.linalg.svd(np.array(rows), full_matrices=False)
     matrix = np.zeros((2, 2))
     matrix[:, : len(sizes)] = left * sizes

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
 
 from theory.lipschitz.certificate.ascent import restricted_jacobian
-from theory.lipschitz.certificate.weights import Array, AttentionWeights, Numbers
+from theory.lipschitz.certificate.weights import Array, AttentionWeights
 
 _DENSE = 1024  # taken: rows and columns of a Jacobian that is stored
 _LARGEST = 24  # taken: singular values of one that is not
@@ -74,14 +74,24 @@ def outputs(layer: AttentionWeights, points: Array) -> Array:
     return np.asarray(total)
 
 
-def push_forward(layer: AttentionWeights, points: Array, tangent: Array) -> Array:
+def push_forward(layer: AttentionWeights, states: list[HeadState], tangent: Array) -> Array:
     """Return how outputs move, (n, d_out), as tokens move by a tangent, (n, d)."""
-    return np.asarray(layer.push(points, tangent, np.ones(len(points)), _floats, _shifted)[1])
+    total = tangent if layer.residual else np.zeros((len(tangent), layer.slice(0).shape[0]))
+    for head, state in enumerate(states):
+        asked, told = tangent @ layer.w_query[head].T, tangent @ layer.w_key[head].T
+        slopes = asked @ state.keys.T + state.queries @ told.T
+        if layer.score == "distance":
+            slopes = 2.0 * slopes - 2.0 * (state.keys * told).sum(axis=1)
+        slopes = slopes / layer.divisor
+        change = state.laws * (slopes - (state.laws * slopes).sum(axis=1, keepdims=True))
+        moved = change @ state.values + state.laws @ (tangent @ state.value_map.T)
+        total = total + moved @ layer.slice(head).T
+    return np.asarray(total)
 
 
-def pull_back(layer: AttentionWeights, points: Array, states: list[HeadState], cotangent: Array) -> Array:
+def pull_back(layer: AttentionWeights, states: list[HeadState], cotangent: Array) -> Array:
     """Return the gradient in the tokens, (n, d), of the product of outputs with a cotangent, (n, d_out)."""
-    total = cotangent if layer.residual else np.zeros_like(points)
+    total = cotangent if layer.residual else np.zeros((len(cotangent), layer.dim))
     for head, state in enumerate(states):
         u = cotangent @ layer.slice(head)
         in_laws = u @ state.values.T
@@ -105,8 +115,8 @@ def spectrum(layer: AttentionWeights, points: Array, *, largest: int = _LARGEST)
     states = head_states(layer, points)
     jacobian = LinearOperator(
         (rows, columns),
-        matvec=lambda h: push_forward(layer, points, h.reshape(n, d)).ravel(),
-        rmatvec=lambda g: pull_back(layer, points, states, g.reshape(n, -1)).ravel(),
+        matvec=lambda h: push_forward(layer, states, h.reshape(n, d)).ravel(),
+        rmatvec=lambda g: pull_back(layer, states, g.reshape(n, -1)).ravel(),
         dtype=np.float64,
     )
     start = np.random.default_rng(0).normal(size=min(rows, columns))
@@ -127,11 +137,3 @@ def head_alone(layer: AttentionWeights, head: int) -> AttentionWeights:
         b_query=None if layer.b_query is None else layer.b_query[one],
         residual=False,
     )
-
-
-def _floats(values: object) -> Array:
-    return np.asarray(values, dtype=np.float64)
-
-
-def _shifted(scores: Numbers) -> Numbers:
-    return np.asarray(np.exp(np.maximum(scores - scores.max(axis=1, keepdims=True), -700.0)))
