@@ -45,7 +45,7 @@ def test_trained_layers_are_between_their_bounds():
 
 def test_marks_are_the_numbers():
     (step,) = walk({"flat": FLAT})
-    figure, _ = drawn.draw([step])
+    figure, _ = drawn.draw_steps([step])
     for axes, metric in zip(figure.axes, ("W2", "max", "frobenius"), strict=True):
         shown = [line.get_ydata()[0] for line in axes.lines if line.get_marker() != "None" and len(line.get_ydata())]
         assert shown == list(drawn.heights(step, metric).values())
@@ -56,7 +56,7 @@ def test_marks_are_the_numbers():
 def test_constants_that_are_too_tall_are_written(tmp_path):
     tall = {**FLAT, "w_query": 30.0 * np.eye(2)}
     steps = walk({"tall": tall})
-    figure, _ = drawn.draw(steps)
+    figure, _ = drawn.draw_steps(steps)
     assert any("uparrow" in text.get_text() for text in figure.axes[0].texts)
     draw_walk(steps, tmp_path / "walk.png")
     assert (tmp_path / "walk.png").read_bytes()[1:4] == b"PNG"

@@ -12,7 +12,7 @@ _COINCIDENT = 1e-6  # taken: outputs nearer than this, in their own size, are dr
 _SHARE = 0.15  # taken: of the width of the cloud, the largest half axis
 
 
-def draw(portrait: Portrait) -> tuple[Figure, list[str]]:
+def draw_ellipses(portrait: Portrait) -> tuple[Figure, list[str]]:
     """Draw the outputs, their ellipses, and the sizes of these."""
     figure, (plane, sizes) = style.row(2.9, "outputs, and where they go", "largest half axes", widths=(1.4, 1.0))
     centres = portrait.centres

@@ -12,7 +12,7 @@ from theory.lipschitz.portrait import Portrait
 _CAUSES = ("radius", "softmax", "heads")
 
 
-def draw(portrait: Portrait) -> tuple[Figure, list[str]]:
+def draw_factors(portrait: Portrait) -> tuple[Figure, list[str]]:
     """Draw the four levels, with the factors between them."""
     figure, (axes,) = style.row(2.4, "from the certificate to these tokens")
     found = portrait.levels

@@ -13,13 +13,17 @@ from numpy.typing import ArrayLike
 from theory._validate import as_choice
 from theory.evidence.files import write_together
 from theory.figures._style import style
-from theory.figures.portrait import ellipses, factors, maps, paths, spectrum
+from theory.figures.portrait.ellipses import draw_ellipses
+from theory.figures.portrait.factors import draw_factors
+from theory.figures.portrait.maps import draw_maps
+from theory.figures.portrait.paths import draw_paths
+from theory.figures.portrait.spectrum import draw_spectrum
 from theory.lipschitz import read_weights
 from theory.lipschitz.portrait import Portrait, portray
 
 PICTURES = {
-    "maps": maps.draw, "ellipses": ellipses.draw, "paths": paths.draw, "spectrum": spectrum.draw,
-    "factors": factors.draw,
+    "maps": draw_maps, "ellipses": draw_ellipses, "paths": draw_paths, "spectrum": draw_spectrum,
+    "factors": draw_factors,
 }  # fmt: skip
 FORMATS = ("svg", "png", "pdf")
 

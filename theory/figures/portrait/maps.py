@@ -14,7 +14,7 @@ _MOST = 16  # taken: heads that are shown
 _ACROSS = 4
 
 
-def draw(portrait: Portrait) -> tuple[Figure, list[str]]:
+def draw_maps(portrait: Portrait) -> tuple[Figure, list[str]]:
     """Draw a panel for every head and one for the effective numbers, and say what they are."""
     heads, n, _ = portrait.maps.shape
     shown = min(heads, _MOST)

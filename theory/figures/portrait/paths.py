@@ -9,7 +9,7 @@ from theory.figures._style import Figure
 from theory.lipschitz.portrait import Portrait
 
 
-def draw(portrait: Portrait) -> tuple[Figure, list[str]]:
+def draw_paths(portrait: Portrait) -> tuple[Figure, list[str]]:
     """Draw the paths of the tokens and how their spread changes from layer to layer."""
     figure, (plane, spread) = style.row(2.9, "tokens through layers", "spread", widths=(1.4, 1.0))
     paths = portrait.paths

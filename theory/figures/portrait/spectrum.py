@@ -9,7 +9,7 @@ from theory.figures._style import Figure
 from theory.lipschitz.portrait import Portrait
 
 
-def draw(portrait: Portrait) -> tuple[Figure, list[str]]:
+def draw_spectrum(portrait: Portrait) -> tuple[Figure, list[str]]:
     """Draw the singular values, and how the worst displacement is spread over the tokens."""
     figure, (values, tokens) = style.row(2.6, "singular values of the Jacobian", "the worst displacement")
     found = portrait.singular

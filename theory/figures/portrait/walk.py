@@ -44,13 +44,13 @@ def draw_walk(steps: Sequence[Step], path: Path | str) -> None:
     if not steps:
         raise ValueError("steps: expected at least one layer, got none")
     with drawings.drawing():
-        figure, words = draw(steps)
+        figure, words = draw_steps(steps)
         drawings.caption(figure, words)
         picture = drawings.pictures(figure, [form])[form]
     write_whole(target, picture)
 
 
-def draw(steps: Sequence[Step]) -> tuple[Figure, list[str]]:
+def draw_steps(steps: Sequence[Step]) -> tuple[Figure, list[str]]:
     """Draw what is certified and what is found of each layer, by metrics."""
     figure, panels = style.row(2.6, *_PANELS.values())
     for axes, metric in zip(panels, _PANELS, strict=True):
