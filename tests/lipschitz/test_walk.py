@@ -51,6 +51,9 @@ def test_marks_are_the_numbers():
         assert shown == list(drawn.heights(step, metric).values())
     (step,) = walk({"masked": FLAT}, causal=True)
     assert drawn.heights(step, "W2") == {}
+    figure, (words,) = drawn.draw_steps([step])
+    assert [text.get_text() for text in figure.axes[0].texts] == ["no theorem"]
+    assert "in balls of radius 3.04, certified" in words
 
 
 def test_constants_that_are_too_tall_are_written(tmp_path):

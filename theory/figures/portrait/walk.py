@@ -67,14 +67,17 @@ def draw_steps(steps: Sequence[Step]) -> tuple[Figure, list[str]]:
                     style.marks(axes, place, value, mark, color=color, size=4.0)
             if shown:
                 axes.plot([place, place], [min(shown), max(shown)], color=style.PALE, linewidth=2.0, zorder=0)
+        if not any(heights(step, metric) for step in steps):
+            style.note(axes, "no theorem", (0.5, 0.5), inside=True, ha="center", va="center", color=style.GREY)
         axes.set(yscale="log", xlim=(-0.5, len(steps) - 0.5))
         axes.set_xticks(range(len(steps)), [step.name for step in steps])
     for name, (mark, color) in _MARKS.items():
         style.marks(panels[-1], [], [], mark, color=color, size=4.0, label=name)
     figure.legend(*panels[-1].get_legend_handles_labels(), loc="outside upper center", ncols=4)
-    radii = ", ".join(f"{step.certificate.radius:.3g}" for step in steps)
+    ends = [f"{end(step.certificate.radius for step in steps):.3g}" for end in (min, max)]
+    radii = " to ".join(dict.fromkeys(ends))
     words = (
-        f"Lipschitz constants of the attention of every layer, for all tokens in balls of the radii {radii}, "
+        f"Lipschitz constants of the attention of every layer, for all tokens in balls of radius {radii}, "
         "certified, and what a search finds there, a lower bound; in the Frobenius norm also a constant at the tokens "
         "that reach the layer, whatever the softmax gives, and the norm of the derivative there, in floats. The best "
         "constant lies between squares and red marks."
