@@ -3,7 +3,8 @@
 ``list`` shows every claim on a line, ``explain`` one claim in full, ``cite`` what a paper prints of it, ``report``
 renews the theorem index of ``paper_notes.md``. These compute nothing anew and touch no room that loads slowly.
 ``certify`` bounds the Lipschitz constants of attention with given weights by the theorems of ``theory.lipschitz``,
-``doctor`` says what this machine computes with and whether a dozen claims come out as recorded.
+``doctor`` says what this machine computes with and whether a dozen claims come out as recorded, ``prove`` has Coq check
+the theorems of ``proofs/formal`` again.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="theorem index and BibTeX (default: paper_notes.md above the evidence)",
     )
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="{list,explain,cite,report,certify,doctor}")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="{list,explain,cite,report,certify,doctor,prove}")
     every = verbs.add_parser("list", parents=[common], help="every claim on one line")
     every.add_argument("--verdict", choices=_VERDICTS, help="only claims with this verdict")
     every.add_argument("--subject", metavar="S", help="only claims whose id begins with S and a dot")
@@ -61,6 +62,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     _certify_options(verbs.add_parser("certify", help="Lipschitz constants of attention with weights from a file"))
     verbs.add_parser("doctor", help="processor, libraries and the verdicts of a dozen claims: what a bug report needs")
+    proved = verbs.add_parser("prove", help="compile the theorems that Coq checks, against their manifest")
+    proved.add_argument("ids", nargs="*", metavar="ID", help="a claim, or a theorem (default: all)")
+    proved.add_argument("--record", action="store_true", help="write the manifest: theorems and claims were compared")
     return parser
 
 
@@ -139,20 +143,26 @@ def _doctor() -> int:
 
 
 def _answer(options: argparse.Namespace) -> tuple[str, int]:
-    from theory.report import archive, citation, formatting, freshness, locations  # noqa: PLC0415
+    from theory.report import archive, citation, formal, formatting, freshness, locations  # noqa: PLC0415
 
     if options.verb == "report":
         return _report(options)
+    if options.verb == "prove":
+        return formal.prove(options.ids, record=options.record)
     if options.verb == "list":
         folder = options.evidence or locations.evidence_folder()
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         records = archive.read_all(folder)
         since = freshness.changes(records, folder)
-        return formatting.format_list(records, options.verdict, options.subject, colour=colour, changes=since), 0
+        proofs = formal.marks(folder)
+        text = formatting.format_list(
+            records, options.verdict, options.subject, colour=colour, changes=since, proofs=proofs
+        )
+        return text, 0
     folder = _record_folder(options)
     record = archive.find(folder, options.id)
     if options.verb == "explain":
-        return formatting.format_claim(record, freshness.changes([record], folder)), 0
+        return formatting.format_claim(record, freshness.changes([record], folder), formal.marks(folder)), 0
     notes = options.notes or (locations.notes_above(folder) if record.claim.cites else None)
     return f"{citation.bibtex(record, notes)}\n\n{citation.latex(record)}\n", 0
 
