@@ -88,13 +88,12 @@ Theorem not_half_the_dropped : ~ forall (I K : finType) (A : I -> bool) (p : I -
 Proof.
 have norm1 (u : unit -> R) : norm u = Rabs (u tt).
   by rewrite /norm /dot (big_pred1 tt); [exact: sqrt_Rsqr_abs | case].
-move=> h; move: (h [finType of bool] [finType of unit] id (fun=> / 2) (fun b _ => if b then 1 else 0) 1).
-rewrite /kept /lost /cut /mean /kept !big_bool /= norm1 => k.
+move=> h; have := h [finType of bool] [finType of unit] (fun b => b) (fun=> / 2) (fun b _ => if b then 1 else 0) 1.
+rewrite norm1 /mean /lost /cut /kept !big_bool /= => k.
 have : Rabs (/ 2 / (/ 2 + 0) * 1 + 0 * 0 - (/ 2 * 1 + / 2 * 0)) <= / 2 * (0 + / 2) * 1.
-  rewrite -[X in Rabs X]/((fun _ : unit => X) tt) in k; apply: k.
-  - by split=> [b|]; rewrite ?big_bool /=; lra.
-  - lra.
-  - by move=> b c; rewrite norm1; apply: Rabs_le; case: b; case: c; lra.
+  apply: k => [||b c]; last by rewrite norm1; apply: Rabs_le; case: b; case: c; lra.
+    by split=> [b|]; rewrite ?big_bool /=; lra.
+  lra.
 have -> : / 2 / (/ 2 + 0) * 1 + 0 * 0 - (/ 2 * 1 + / 2 * 0) = / 2 by field.
 by rewrite Rabs_pos_eq; lra.
 Qed.
@@ -169,21 +168,21 @@ Qed.
 (* A causal mask: what a query sees and answers depends on the tokens up to it alone, for any scores and values that do.
    Part of: layer.prefix. *)
 Theorem causal_prefix (n : nat) (X : Type) (score : X -> X -> R) (value : X -> R) (x y : 'I_n -> X) (i : 'I_n) :
-  (forall j : 'I_n, (j <= i)%N -> x j = y j) ->
-  mean (masked (fun j : 'I_n => (j <= i)%N) (fun j => score (x i) (x j))) (fun j => value (x j)) =
-  mean (masked (fun j : 'I_n => (j <= i)%N) (fun j => score (y i) (y j))) (fun j => value (y j)).
+  (forall j : 'I_n, leq j i -> x j = y j) ->
+  mean (masked (fun j : 'I_n => leq j i) (fun j => score (x i) (x j))) (fun j => value (x j)) =
+  mean (masked (fun j : 'I_n => leq j i) (fun j => score (y i) (y j))) (fun j => value (y j)).
 Proof.
-move=> h; apply: sum_ext => j; rewrite /masked; case: (leqP j i) => [le|_]; last by ring.
+move=> h; apply: sum_ext => j; rewrite /masked; case le: (leq j i); last by ring.
 rewrite (h j le) (h i (leqnn i)); congr (_ / _ * _); apply: sum_ext => k.
-by case: (leqP k i) => // /h ->.
+by case lk: (leq k i) => //; rewrite (h k lk).
 Qed.
 
-(* Twin: without the mask it does not, two tokens. *)
-Theorem not_prefix_unmasked : ~ forall (x y : 'I_2 -> R) (i : 'I_2), (forall j : 'I_2, (j <= i)%N -> x j = y j) ->
-  mean (softmax (fun j => 0 * x i * x j)) x = mean (softmax (fun j => 0 * y i * y j)) y.
+(* Twin: without the mask it does not, two tokens and scores zero. *)
+Theorem not_prefix_unmasked : ~ forall (x y : 'I_2 -> R) (i : 'I_2), (forall j : 'I_2, leq j i -> x j = y j) ->
+  mean (softmax (fun=> 0)) x = mean (softmax (fun=> 0)) y.
 Proof.
-move=> h; have := h (fun=> 0) (fun j => if (j : nat) is 0%N then 0 else 1) ord0.
-rewrite /mean /softmax /normaliser !big_ord_recl !big_ord0 /= !Rmult_0_l exp_0.
-have e : 0 * 0 * 1 = 0 by ring.
-by move=> k; have := k (fun j => _); rewrite ?Rmult_0_l; case: j => [[|j] lt] //= k'; lra.
+move=> h; have := h (fun=> 0) (fun j => if (j : nat) is O then 0 else 1) ord0.
+rewrite /mean /softmax /normaliser !big_ord_recl !big_ord0 /= exp_0 => k.
+suff : 1 / (1 + (1 + 0)) * 0 + (1 / (1 + (1 + 0)) * 0 + 0) = 1 / (1 + (1 + 0)) * 0 + (1 / (1 + (1 + 0)) * 1 + 0) by lra.
+by apply: k => -[[|j] lt].
 Qed.
