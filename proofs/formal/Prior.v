@@ -114,7 +114,8 @@ have pb : dominated p best.
   by have := Rdiv_lt_0_compat _ _ x z; lra.
 have k0 := Rmult_le_pos _ _ (Rlt_le _ _ ht) (KL_ge0_dominated hp hb pb); split => //; split; first by lra.
 rewrite -(KL_eq0_dominated hp hb pb); split=> [h|h]; last by rewrite h in e; lra.
-by have z : tau * KL p best = 0 by [lra]; case: (Rmult_integral _ _ z); lra.
+have z : tau * KL p best = 0 by lra.
+by case: (Rmult_integral _ _ z); lra.
 Qed.
 
 (* Pinsker. *)
@@ -135,7 +136,8 @@ have g0 : 0 <= g u.
   - apply: derivable_continuous_pt; exists ((x - 1) ^ 3 / (x ^ 2 * (x + 2) ^ 2)); apply/is_derive_Reals; apply: dg.
     by apply: inside.
   have c0 := inside _ lo; have -> : g u = (c - 1) ^ 3 * (u - 1) / (c ^ 2 * (c + 2) ^ 2).
-    by rewrite g1 in e; have -> : g u = g u - 0 by [ring]; rewrite e; field; lra.
+    have -> : g u = g u - 0 by ring.
+    by rewrite g1 in e; rewrite e; field; lra.
   apply: Rmult_le_pos; last by left; apply: Rinv_0_lt_compat; apply: Rmult_lt_0_compat; apply: pow_lt; lra.
   have : 0 <= (c - 1) * (u - 1).
     by move: lo hi; rewrite /Rmin /Rmax; case: Rle_dec => h lo hi; nra.
@@ -259,11 +261,12 @@ suff h : 2 * (\sum_i (p i - q i) ^ 2) <= l1 p q ^ 2 by have := Rmult_le_compat_l
 have half i : 2 * Rabs (p i - q i) <= l1 p q.
   have z : \sum_j (p j - q j) = 0 by rewrite sumB (proj2 hp) (proj2 hq); ring.
   have : Rabs (p i - q i) <= \sum_j (Rabs (p j - q j) - (if j == i then Rabs (p i - q i) else 0)).
-    have -> : p i - q i = - \sum_j ((p j - q j) - (if j == i then p i - q i else 0)).
+    have e' : p i - q i = - \sum_j ((p j - q j) - (if j == i then p i - q i else 0)).
       by rewrite sumB z -big_mkcond big_pred1_eq; ring.
-    rewrite Rabs_Ropp; apply: Rle_trans (sum_abs _) _; apply: sum_le => j.
+    rewrite {1}e' Rabs_Ropp; apply: Rle_trans (sum_abs _) _; apply: sum_le => j.
     case: eqP => [->|_]; last by rewrite !Rminus_0_r; lra.
-    by have -> : p i - q i - (p i - q i) = 0 by [ring]; rewrite Rabs_R0; lra.
+    have -> : p i - q i - (p i - q i) = 0 by ring.
+    by rewrite Rabs_R0; apply: Req_le; ring.
   by rewrite sumB -big_mkcond big_pred1_eq -/(l1 p q); lra.
 have -> : l1 p q ^ 2 = \sum_i (Rabs (p i - q i) * l1 p q) by rewrite sumZr /l1; ring.
 rewrite -sumZ; apply: sum_le => i; rewrite -(pow2_abs (p i - q i)).
