@@ -9,7 +9,7 @@ Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
 From Coq Require Import Reals Lra Psatz.
 From Coquelicot Require Import Coquelicot.
-From Attention Require Import Finite Softmax Euclid.
+From Attention Require Import Finite Softmax Euclid IntervalStd.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Open Scope R_scope.
@@ -273,3 +273,53 @@ rewrite -sumZ; apply: sum_le => i; rewrite -(pow2_abs (p i - q i)).
 by have := half i; have := Rabs_pos (p i - q i); nra.
 Qed.
 End Pinsker.
+
+(* Twins. Pinsker: 0.51 instead of 1/2, at weights 0.55 and 0.45 against equal ones. *)
+Theorem not_pinsker_near : ~ forall (I : finType) (p q : I -> R), law p -> law q -> dominated p q ->
+  51 / 100 * l1 p q ^ 2 <= KL p q.
+Proof.
+move=> h; have := h [finType of bool] (fun b => if b then 55 / 100 else 45 / 100) (fun=> / 2).
+rewrite /l1 /KL !big_bool /= => k.
+have : 51 / 100 * (Rabs (55 / 100 - / 2) + Rabs (45 / 100 - / 2)) ^ 2 <=
+    55 / 100 * ln (55 / 100 / / 2) + 45 / 100 * ln (45 / 100 / / 2).
+  rewrite /= in k *; apply: k; [split=> [b|] | split=> [b|] | move=> b e]; rewrite ?big_bool /=; try case: b; lra.
+rewrite Rabs_pos_eq ?(Rabs_left1 (45 / 100 - / 2)); [|lra|lra] => c.
+have : 55 / 100 * ln (55 / 100 / / 2) + 45 / 100 * ln (45 / 100 / / 2) - 51 / 10000 < 0 by interval with (i_prec 40).
+by lra.
+Qed.
+
+(* The divergence added instead of subtracted: a sure law, equal weights and no potential. *)
+Theorem not_reference_gap_sign : ~ forall (I : finType) (q a p : I -> R), law q -> law p -> dominated p q ->
+  KL p q - mean p a = - KL p (gibbs_law q a) - ln (gibbs_sum q a).
+Proof.
+move=> h; have := h [finType of bool] (fun=> / 2) (fun=> 0) (fun b => if b then 1 else 0).
+rewrite /KL /mean /gibbs_law /gibbs_sum /mean !big_bool /= exp_0 => k.
+have : 1 * ln (1 / / 2) + 0 * ln (0 / / 2) - (1 * 0 + 0 * 0) =
+    - (1 * ln (1 / (/ 2 * 1 / (/ 2 * 1 + / 2 * 1))) + 0 * ln (0 / (/ 2 * 1 / (/ 2 * 1 + / 2 * 1)))) -
+    ln (/ 2 * 1 + / 2 * 1).
+  by apply: k; [split=> [b|] | split=> [b|] | move=> b e]; rewrite ?big_bool /=; try case: b; lra.
+have -> : / 2 * 1 + / 2 * 1 = 1 by field.
+have -> : 1 / (/ 2 * 1 / 1) = 2 by field.
+have -> : 1 / / 2 = 2 by field.
+have : 0 < ln 2 by rewrite -ln_1; apply: ln_increasing; lra.
+by rewrite ln_1; lra.
+Qed.
+
+(* The symmetrised divergence without the temperature, which is two. *)
+Theorem not_jeffreys_unit_factor : ~ forall (I : finType) (x y : I -> R) tau, 0 < tau -> inhabited I ->
+  let p := softmax (fun i => x i / tau) in let q := softmax (fun i => y i / tau) in
+  KL p q + KL q p = \sum_i ((p i - q i) * (x i - y i)).
+Proof.
+move=> h; have two : 0 < 2 by lra.
+have point : inhabited [finType of bool] by constructor; exact: true.
+pose x (b : bool) := if b then 1 else 0; pose y (b : bool) := 0.
+have e := h [finType of bool] x y 2 two point; have := jeffreys x y two point; move: e => /= -> k.
+set S := \sum_i _ in k; have z : S = 0 by lra.
+move: z; rewrite /S /softmax /normaliser !big_bool /x /y /=.
+have -> : 0 / 2 = 0 by field.
+rewrite exp_0; have e := exp_pos (1 / 2); have g := exp_ineq1_le (1 / 2).
+have -> : (exp (1 / 2) / (exp (1 / 2) + 1) - 1 / (1 + 1)) * (1 - 0) + (1 / (exp (1 / 2) + 1) - 1 / (1 + 1)) * (0 - 0) =
+  (exp (1 / 2) - 1) / (2 * (exp (1 / 2) + 1)) by field; lra.
+have : 0 < (exp (1 / 2) - 1) / (2 * (exp (1 / 2) + 1)) by apply: Rdiv_lt_0_compat; lra.
+by lra.
+Qed.
