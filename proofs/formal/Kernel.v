@@ -107,7 +107,7 @@ by congr (exp _ / _); [ring | apply: sum_ext => j; rewrite hc; congr exp; ring].
 Qed.
 
 (* Symmetric scores: attention is reversible, for the masses times the normalisers; cycles weigh alike both ways.
-   Claim: layers.reversible. *)
+   Part of: layers.reversible. *)
 Theorem reversible w (f : I -> I -> R) eps : law w -> (forall i j, f i j = f j i) -> 0 < eps ->
   let a i j := - f i j / (2 * eps) in let P i := gibbs_law w (a i) in let pi i := w i * gibbs_sum w (a i) in
   (forall i j, pi i * P i j = pi j * P j i) /\ (forall j, \sum_i (pi i * P i j) = pi j) /\
@@ -162,7 +162,8 @@ have -> : 9 / 10 - 1 = - (1 / 10) by field.
 by rewrite !Rabs_Ropp !Rabs_pos_eq; lra.
 Qed.
 
-(* Reversed for the masses alone it is not: two tokens of equal masses and f = 0 but f(true, true) = - 2 ln 4, eps = 1. *)
+(* For the masses alone it is not reversible: two tokens of equal masses and
+   scores zero but one of ln 4 from a token to itself. *)
 Theorem not_reversible_masses : ~ forall (I : finType) (w : I -> R) (a : I -> I -> R), law w ->
   (forall i j, a i j = a j i) -> forall i j, w i * gibbs_law w (a i) j = w j * gibbs_law w (a j) i.
 Proof.
@@ -173,7 +174,7 @@ move=> k; have : / 2 * gibbs_law (fun=> / 2) (fun c : bool => if true && c then 
 by rewrite /gibbs_law /gibbs_sum /mean !big_bool /= exp_ln ?exp_0; lra.
 Qed.
 
-(* Without the half in the total variation nothing shrinks by it: rows (1, 0) and (1/2, 1/2). *)
+(* A coefficient two per cent smaller: rows (1, 0) and (1/2, 1/2). *)
 Theorem not_range_near : ~ forall (I : finType) (p q x : I -> R) l u, law p -> law q -> (forall i, l <= x i <= u) ->
   mean p x - mean q x <= 98 / 100 * TV p q * (u - l).
 Proof.

@@ -51,7 +51,7 @@ by rewrite /softmax; field; lra.
 Qed.
 
 (* The gap of the free energy, with a reference; a is the potential.
-   Claim: maxent.gibbs. *)
+   Part of: maxent.gibbs. *)
 Theorem reference_gap q a p : law q -> law p -> dominated p q ->
   KL p q - mean p a = KL p (gibbs_law q a) - ln (gibbs_sum q a).
 Proof.
