@@ -1,9 +1,9 @@
 (* Total variation, the tanh bound and the contraction of the diameter.
 
-   Two laws p, q on the same atoms have a coupling that leaves all but TV(p, q) in place. Hence means of points at most
-   D apart are at most D TV apart. Softmax weights of scores whose difference oscillates by o have TV at most
-   tanh(o / 4). Reader's checklist: [TV] is half of the l_1 distance; temperature one, which is no loss, the scores being
-   arbitrary; V = I. In lipschitz.diameter the form is bilinear; here any scores of its slope. *)
+   Two laws p, q on the same atoms have a coupling that leaves all but TV(p, q) in place. Hence means of points at
+   most D apart are at most D TV apart. Softmax weights of scores whose difference oscillates by o have TV at most
+   tanh(o / 4). Reader's checklist: [TV] is half of the l_1 distance; temperature one, which is no loss, the scores
+   being arbitrary; V = I. In lipschitz.diameter the form is bilinear; here any scores of its slope. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype ssrnat fintype bigop.
 From Coq Require Import Reals Lra Psatz.

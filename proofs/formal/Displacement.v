@@ -1,8 +1,8 @@
-(* What W_1 says of means and of tokens that are moved: a shift of the mean is a lower bound, the mean displacement an upper
-   one, and both agree for a translation.
+(* What W_1 says of means and of tokens that are moved: a shift of the mean is a lower bound, the mean displacement
+   an upper one, and both agree for a translation.
 
-   Reader's checklist: [W1 C p q w] of [Transport] says that w is the least cost; costs are Euclidean distances in any
-   dimension; laws have finitely many atoms. gibbs.projection is about any moments, here are barycentres. *)
+   Reader's checklist: [W1 C p q w] of [Transport] says that w is the least cost; costs are Euclidean distances in
+   any dimension; laws have finitely many atoms. gibbs.projection is about any moments, here are barycentres. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
 From Coq Require Import Reals Lra Psatz.
@@ -45,10 +45,12 @@ move=> hp; split; [|split] => [i j|i|j].
 by rewrite -big_mkcond (big_pred1 j) // => i; rewrite eq_sym.
 Qed.
 
-(* Atoms that are moved, each by itself: the mean displacement bounds the distance, the shift of the mean is a lower bound.
+(* Atoms that are moved, each by itself: the mean displacement bounds the distance, the shift of the mean is a lower
+   bound.
    Part of: transport.displacement. *)
 Theorem displacement p x y w : law p -> W1 (fun i j => norm (fun k => x i k - y j k)) p p w ->
-  norm (fun k => mean p (fun i => x i k) - mean p (fun i => y i k)) <= w <= mean p (fun i => norm (fun k => x i k - y i k)).
+  norm (fun k => mean p (fun i => x i k) - mean p (fun i => y i k)) <= w <=
+    mean p (fun i => norm (fun k => x i k - y i k)).
 Proof.
 move=> hp hw; split; first exact: barycentres hw.
 apply: Rle_trans (proj1 hw _ (stay_coupling hp)) _; apply: sum_le => i; right.
@@ -89,7 +91,8 @@ split; first by rewrite push.
 have ha : law after.
   split=> [j|]; first by apply: sum_ge0 => i; apply: Rmult_le_pos; [apply: (proj1 hp) | apply: (proj1 (hP i))].
   by rewrite /after sum_exchange -(proj2 hp); apply: sum_ext => i; rewrite sumZ (proj2 (hP i)); ring.
-rewrite !variance_raw // !push -/image; suff : mean p (fun i => image i ^ 2) <= mean p (fun i => mean (P i) (fun j => f j ^ 2)).
+rewrite !variance_raw // !push -/image.
+suff : mean p (fun i => image i ^ 2) <= mean p (fun i => mean (P i) (fun j => f j ^ 2)).
   by lra.
 apply: mean_le => // i; have := variance_ge0 f (hP i); rewrite variance_raw // -/(image i); lra.
 Qed.
@@ -109,7 +112,8 @@ Qed.
 
 (* Twin: the shift of the mean exceeds a bound that is one per cent shorter, one atom moved by one. *)
 Theorem not_shorter : ~ forall (I K : finType) (p : I -> R) (x y : I -> K -> R) w, law p ->
-  W1 (fun i j => norm (fun k => x i k - y j k)) p p w -> w <= 99 / 100 * mean p (fun i => norm (fun k => x i k - y i k)).
+  W1 (fun i j => norm (fun k => x i k - y j k)) p p w ->
+  w <= 99 / 100 * mean p (fun i => norm (fun k => x i k - y i k)).
 Proof.
 have one : law (fun _ : unit => 1) by split=> [i|]; [lra | rewrite (big_pred1 tt) //; case].
 move=> h; case: (W1_exists (C := fun _ _ : unit => norm (fun _ : unit => 1 - 0)) one one) => [i j|w hw].

@@ -1,10 +1,11 @@
 (* Fenchel-Young losses of any regulariser on the simplex: not negative, zero at maximisers alone, convex, with the
    prediction less the target as a slope, blind to a constant in the scores, additive over blocks.
 
-   Reader's checklist: [Om] is any function of a law, with the temperature in it; [best Om s p] says that p maximises <p, s>
-   - Om(p) among laws, so that the theorems need no convexity, and where no p does they say nothing; [shortfall Om s p y]
-   is the value at such a p less <y, s> - Om(y). The claims have Om = -tau H_alpha; that a maximiser exists is in [Softmax]
-   and [Sparsemax] for two of them. Differentiability is not here: [loss_slope] says that the slope is a subgradient. *)
+   Reader's checklist: [Om] is any function of a law, with the temperature in it; [best Om s p] says that p
+   maximises <p, s> - Om(p) among laws, so that the theorems need no convexity, and where no p does they say
+   nothing; [shortfall Om s p y] is the value at such a p less <y, s> - Om(y). The claims have Om = -tau H_alpha;
+   that a maximiser exists is in [Softmax] and [Sparsemax] for two of them. Differentiability is not here:
+   [loss_slope] says that the slope is a subgradient. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
 From Coq Require Import Reals Lra Psatz.
@@ -89,7 +90,8 @@ split.
   by split=> // r hr; rewrite !e top; have [h _] := gibbs s one hr; rewrite l1 in h; lra.
 rewrite /shortfall !e top ln_softmax // /objective.
 have -> : mean sure s = s k.
-  have -> : mean sure s = \sum_i (if i == k then s i else 0) by apply: sum_ext => i; rewrite /sure; case: eqP => _; ring.
+  have -> : mean sure s = \sum_i (if i == k then s i else 0).
+    by apply: sum_ext => i; rewrite /sure; case: eqP => _; ring.
   by rewrite -big_mkcond big_pred1_eq.
 have -> : entropy sure = 0.
   by rewrite /entropy big1 ?Ropp_0 // => i _; rewrite /sure; case: eqP => _; rewrite ?ln_1; ring.

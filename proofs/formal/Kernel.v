@@ -24,7 +24,8 @@ Theorem transforms_compose w a b : law w -> forall i,
 Proof.
 move=> hw i; have za := gibbs_sum_gt0 a hw; have zab := gibbs_sum_gt0 (fun j => a j + b j) hw.
 have e : gibbs_sum (gibbs_law w a) b = gibbs_sum w (fun j => a j + b j) / gibbs_sum w a.
-  by rewrite /gibbs_sum /Rdiv /mean -sumZr; apply: sum_ext => j; rewrite /gibbs_law exp_plus /gibbs_sum /mean /Rdiv; ring.
+  rewrite /gibbs_sum /Rdiv /mean -sumZr; apply: sum_ext => j.
+  by rewrite /gibbs_law exp_plus /gibbs_sum /mean /Rdiv; ring.
 by rewrite {1}/gibbs_law e {1}/gibbs_law /gibbs_law exp_plus; field; lra.
 Qed.
 
@@ -40,7 +41,8 @@ Qed.
 
 (* A key of mass zero is absent.
    Part of: markov.padding. *)
-Theorem zero_mass_absent w s v i : w i = 0 -> mean (gibbs_law w s) v = mean (gibbs_law w s) (fun j => if j == i then 0 else v j).
+Theorem zero_mass_absent w s v i : w i = 0 ->
+  mean (gibbs_law w s) v = mean (gibbs_law w s) (fun j => if j == i then 0 else v j).
 Proof. by move=> h; apply: sum_ext => j; case: eqP => [->|//]; rewrite /gibbs_law h /Rdiv; ring. Qed.
 
 (* A mixture of two laws transforms into a mixture, with this share.
@@ -96,7 +98,8 @@ Theorem gaussian_weights (K : finType) (query : K -> R) (key : I -> K -> R) tau 
     forall i, softmax (fun j => dot query (key j) / tau) i = softmax (fun j => - far j / (2 * tau)) i).
 Proof.
 move=> ht point far.
-have e j : dot (key j) (key j) / (2 * tau) + - far j / (2 * tau) = dot query (key j) / tau + - (dot query query / (2 * tau)).
+have e j : dot (key j) (key j) / (2 * tau) + - far j / (2 * tau) =
+    dot query (key j) / tau + - (dot query query / (2 * tau)).
   by rewrite /far dotBl !dotBr (dotC (key j) query); field; lra.
 have first i : softmax (fun j => dot query (key j) / tau) i =
     softmax (fun j => dot (key j) (key j) / (2 * tau) + - far j / (2 * tau)) i.
@@ -129,10 +132,10 @@ Qed.
    Claim: variant.contraction. *)
 Theorem range_contracts p q x l u : law p -> law q -> (forall i, l <= x i <= u) ->
   mean p x - mean q x <= TV p q * (u - l) /\
-  mean p (fun i => if Rlt_dec (q i) (p i) then 1 else 0) - mean q (fun i => if Rlt_dec (q i) (p i) then 1 else 0) = TV p q.
+  (let above := fun i => if Rlt_dec (q i) (p i) then 1 else 0 in mean p above - mean q above = TV p q).
 Proof.
 move=> hp hq hx; rewrite (TV_excess hp hq); split; last first.
-  rewrite /mean -sumB; apply: sum_ext => i; rewrite /excess.
+  rewrite /= /mean -sumB; apply: sum_ext => i; rewrite /excess.
   by case: Rlt_dec => h /=; [rewrite Rmax_left | rewrite Rmax_right]; lra.
 have -> : mean p x - mean q x = \sum_i ((p i - q i) * (x i - l)).
   have -> : \sum_i ((p i - q i) * (x i - l)) = (mean p x - mean q x) - l * (\sum_i p i - \sum_i q i).

@@ -1,9 +1,11 @@
-(* Softmax attention as sums that may be cut: masks, keys that are dropped, streams that are merged, hulls, causal masks.
+(* Softmax attention as sums that may be cut: masks, keys that are dropped, streams that are merged, hulls, causal
+   masks.
 
-   Reader's checklist: a mask or a set of keys is a function [A : I -> bool], and [cut A p] are the weights on A divided
-   by their sum, with [kept A p] that sum; scores are real, so that no weight vanishes; [TV] is half of the l_1 distance,
-   so that "moves by twice the mass" of the claims is [TV = mass] here. Values are real numbers or vectors of any
-   dimension. variant.top-k also says which k keys are best to keep, and layer.prefix has projections of tokens. *)
+   Reader's checklist: a mask or a set of keys is a function [A : I -> bool], and [cut A p] are the weights on A
+   divided by their sum, with [kept A p] that sum; scores are real, so that no weight vanishes; [TV] is half of the
+   l_1 distance, so that "moves by twice the mass" of the claims is [TV = mass] here. Values are real numbers or
+   vectors of any dimension. variant.top-k also says which k keys are best to keep, and layer.prefix has projections
+   of tokens. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype ssrnat fintype bigop.
 From Coq Require Import Reals Lra Psatz.
@@ -117,7 +119,8 @@ suff : 1 * (2 * 1 + -1 * 0) <= 1 by lra.
 by apply: k => [|b]; [lra | rewrite dot1; case: b; lra].
 Qed.
 
-(* Streams. Keys are dealt to parts; each part keeps a reference m_p, l_p = sum exp(s - m_p), o_p = sum exp(s - m_p) v. *)
+(* Streams. Keys are dealt to parts; each part keeps a reference m_p, l_p = sum exp(s - m_p), o_p = sum exp(s - m_p)
+   v. *)
 Section Merge.
 Variables (I P : finType) (part : I -> P).
 Implicit Types (s v : I -> R) (m : P -> R) (top : R).

@@ -1,9 +1,9 @@
 (* Norms of the Jacobian of softmax from l_1 and l_infinity to l_1 and l_infinity, and the variance in an interval.
 
-   J = diag(p) - p p^T, q_i = 1 - p_i: |J| is 2 max p_i q_i from l_infinity to itself and from l_1 to itself, max p_i q_i
-   from l_1 to l_infinity, and at most 1 from l_infinity to l_1. Reader's checklist: [jacobian p v] is J v; a norm is stated
-   as the bound for every v, with the v that attains it where one is given; temperature one. The mixed norms with l_2
-   and those of other exponents are not here; l_2 is in [Jacobian]. *)
+   J = diag(p) - p p^T, q_i = 1 - p_i: |J| is 2 max p_i q_i from l_infinity to itself and from l_1 to itself, max
+   p_i q_i from l_1 to l_infinity, and at most 1 from l_infinity to l_1. Reader's checklist: [jacobian p v] is J v;
+   a norm is stated as the bound for every v, with the v that attains it where one is given; temperature one. The
+   mixed norms with l_2 and those of other exponents are not here; l_2 is in [Jacobian]. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
 From Coq Require Import Reals Lra Psatz.
@@ -161,7 +161,8 @@ rewrite /jacobian /mean !big_bool /= => /(_ (fun b => ltac:(rewrite Rabs_R1; lra
 by rewrite Rabs_pos_eq; lra.
 Qed.
 
-(* Twin: a variance of up to a quarter of the squared length is reached, so that nine tenths of the bound are too few. *)
+(* Twin: a variance of up to a quarter of the squared length is reached, so that nine tenths of the bound are too
+   few. *)
 Theorem not_variance_near : ~ forall (I : finType) (p v : I -> R) l u, law p -> (forall i, l <= v i <= u) ->
   variance p v <= 9 / 10 * (/ 4 * (u - l) ^ 2).
 Proof.

@@ -31,7 +31,8 @@ have first : delta * lost A p <= top - mean p s by rewrite e /lost -sumZ; apply:
 have l0 i : 0 <= (if A i then 0 else p i) by case: (A i); [lra | apply: p0].
 split=> //; split=> [z i ni|z].
   have : lost A p = 0.
-    by have : 0 <= lost A p by [apply: sum_ge0]; move=> h; apply: Rle_antisym => //; apply: (Rmult_le_reg_l delta) => //; lra.
+    have h : 0 <= lost A p by apply: sum_ge0.
+    by apply: Rle_antisym => //; apply: (Rmult_le_reg_l delta) => //; lra.
   by move/(sum_eq0 l0)/(_ i); rewrite (negbTE ni).
 suff : top - mean p s = 0 by lra.
 rewrite e big1 // => i _; case h : (A i); first by rewrite (on i h); ring.

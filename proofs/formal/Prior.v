@@ -189,7 +189,9 @@ have cs : l1 p q ^ 2 <= 6 * \sum_i r i.
     apply: sum_ext => i; rewrite -sqrt_mult //.
     have -> : w i * r i = Rsqr (p i - q i); last by rewrite sqrt_Rsqr_abs.
     rewrite /r /Rsqr; case: (Req_EM_T (w i) 0) => [z|ne] /=; last by field.
-    by move: z; rewrite /w; have := p0 i; have := q0 i; move=> *; have -> : p i = 0; [lra | have -> : q i = 0; [lra | ring]].
+    have a : p i = 0 by move: z; rewrite /w; have := p0 i; have := q0 i; lra.
+    have b : q i = 0 by move: z; rewrite /w; have := p0 i; have := q0 i; lra.
+    by rewrite a b; ring.
   have -> : norm (fun i => sqrt (w i)) = sqrt 6.
     by rewrite /norm /dot; congr sqrt; rewrite -sw; apply: sum_ext => i; rewrite sqrt_sqrt.
   have -> : norm (fun i => sqrt (r i)) = sqrt (\sum_i r i).

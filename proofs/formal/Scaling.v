@@ -1,8 +1,8 @@
-(* The sharp W_1 constant for tokens in a ball of any radius r and any value matrix: v e^(2a) (1 + 2a) with a = b r^2, where
-   b and v are norms of the form and of the value matrix.
+(* The sharp W_1 constant for tokens in a ball of any radius r and any value matrix: v e^(2a) (1 + 2a) with a = b
+   r^2, where b and v are norms of the form and of the value matrix.
 
-   Reader's checklist: as in [SharpW1]; [apply_matrix V u] is V u. That no smaller constant serves is in [Least] for r = 1
-   and V = I. The claim is about all laws on the ball, here they have finitely many atoms. *)
+   Reader's checklist: as in [SharpW1]; [apply_matrix V u] is V u. That no smaller constant serves is in [Least] for
+   r = 1 and V = I. The claim is about all laws on the ball, here they have finitely many atoms. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
 From Coq Require Import Reals Lra Psatz FunctionalExtensionality.

@@ -1,10 +1,10 @@
-(* Few tokens in closed form: two tokens under one layer, three tokens with an unbounded slope, the threshold between two
-   comparisons of clusters, and the lowest token of a half-space.
+(* Few tokens in closed form: two tokens under one layer, three tokens with an unbounded slope, the threshold
+   between two comparisons of clusters, and the lowest token of a half-space.
 
-   Reader's checklist: [two B x y] is the output of the token x among x and y of equal masses, scores B x x and B x y,
-   values the tokens; [slope_three] is a derivative in the first token, which is query, key and value at once;
-   [lowest_rises] has velocities projected to the tangent space, weights of any kind that are not negative. cone.monotone
-   also says when there is equality. *)
+   Reader's checklist: [two B x y] is the output of the token x among x and y of equal masses, scores B x x and B x
+   y, values the tokens; [slope_three] is a derivative in the first token, which is query, key and value at once;
+   [lowest_rises] has velocities projected to the tangent space, weights of any kind that are not negative.
+   cone.monotone also says when there is equality. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
 From Coq Require Import Reals Lra Psatz.
@@ -27,7 +27,8 @@ have half a b z w : (exp a * z + exp b * w) / (exp a + exp b) = (z + w) / 2 + (z
   have -> : exp a = exp ((a + b) / 2) * exp ((a - b) / 2) by rewrite -exp_plus; congr exp; field.
   have -> : exp b = exp ((a + b) / 2) * exp (- ((a - b) / 2)) by rewrite -exp_plus; congr exp; field.
   rewrite /tanh /sinh /cosh; have := exp_pos ((a - b) / 2); have := exp_pos (- ((a - b) / 2)).
-  set m := exp ((a + b) / 2); set h := exp ((a - b) / 2); set l := exp (- _) => l0 h0; have m0 : 0 < m by apply: exp_pos.
+  set m := exp ((a + b) / 2); set h := exp ((a - b) / 2); set l := exp (- _) => l0 h0.
+  have m0 : 0 < m by apply: exp_pos.
   have s : 0 < m * h + m * l by have := Rmult_lt_0_compat _ _ m0 h0; have := Rmult_lt_0_compat _ _ m0 l0; lra.
   by field; lra.
 rewrite /two !half.
@@ -41,7 +42,8 @@ Qed.
 (* The middle of three tokens 0, c, -c: the slope of its output in its own place is (1 + 2 c^2) / 3, beyond every bound.
    Claim: layer.not-lipschitz. *)
 Theorem slope_three c :
-  let out x := (exp (x * x) * x + exp (x * c) * c + exp (x * - c) * - c) / (exp (x * x) + exp (x * c) + exp (x * - c)) in
+  let out x := (exp (x * x) * x + exp (x * c) * c + exp (x * - c) * - c) /
+    (exp (x * x) + exp (x * c) + exp (x * - c)) in
   is_derive out 0 ((1 + 2 * c ^ 2) / 3) /\ forall M, exists c', M < (1 + 2 * c' ^ 2) / 3.
 Proof.
 move=> out; split; last by move=> M; exists (Rmax (3 * M) 1); have := Rmax_l (3 * M) 1; have := Rmax_r (3 * M) 1; nra.
