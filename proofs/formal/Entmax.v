@@ -211,7 +211,8 @@ split=> [[nu [e _]] j ne|lead].
     ltac:(lra) ltac:(lra); lra.
 exists (s k); split=> [i|]; last by rewrite /sure -big_mkcond big_pred1_eq.
 rewrite /sure; case: eqP => [->|/eqP ne].
-  by rewrite (Rminus_diag_eq (s k) (s k)) // Rmult_0_r Rplus_0_r power_pos /Rpower; [rewrite ln_1 Rmult_0_r exp_0 | lra].
+  rewrite (Rminus_diag_eq (s k) (s k)) // Rmult_0_r Rplus_0_r.
+  by rewrite power_pos /Rpower; [rewrite ln_1 Rmult_0_r exp_0 | lra].
 rewrite power_neg //; have := Rmult_le_compat_l (alpha - 1) _ _ ltac:(lra) (lead i ne).
 by rewrite Rmult_plus_distr_l inv; lra.
 Qed.

@@ -7,7 +7,7 @@
    and one pair. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
-From Coq Require Import Reals Lra Psatz.
+From Coq Require Import Reals Lra Psatz FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
 From Attention Require Import Finite Euclid Softmax.
 Set Implicit Arguments.
@@ -202,6 +202,29 @@ have : dot w w ^ 2 <= dot w w * (/ 4 * dot v v).
   apply: (Rle_trans _ (2 * / 4 * dot w w * (2 * / 4 * dot v v))); last by right; field.
   exact: Rmult_le_compat.
 by case: ww => [ww|<-]; [move=> k; apply: (Rmult_le_reg_l (dot w w)) => //; lra | nra].
+Qed.
+(* With a temperature: the derivative of softmax(s / tau) is J / tau, which is positive semidefinite and maps constants
+   to zero.
+   Claim: softmax.jacobian. *)
+Theorem jacobian_temperature (s v : I -> R) tau : 0 < tau -> inhabited I ->
+  let p := softmax (fun j => s j / tau) in
+  (forall i, is_derive (fun t => softmax (fun j => (s j + t * v j) / tau) i) 0 (jacobian p v i / tau)) /\
+  0 <= dot v (jacobian p v) / tau /\ (forall c i, jacobian p (fun=> c) i = 0).
+Proof.
+move=> ht point p; have hp : law p := softmax_law point _; split; [|split] => [i||c i].
+- have d := softmax_derivative (fun j => s j / tau) (fun j => v j / tau) 0 i point.
+  apply: (is_derive_ext (fun t => softmax (fun j => s j / tau + t * (v j / tau)) i)) => [t|].
+    rewrite /softmax /normaliser; congr (exp _ / _); first by field; lra.
+    by apply: sum_ext => j; congr exp; field; lra.
+  refine (@eq_ind R _ (is_derive _ 0) d _ _).
+  have -> : softmax (fun j => s j / tau + 0 * (v j / tau)) = p.
+    apply: functional_extensionality => j; rewrite /p /softmax /normaliser; congr (exp _ / _); first by ring.
+    by apply: sum_ext => k; congr exp; ring.
+  rewrite /jacobian; have -> : mean p (fun j => v j / tau) = mean p v / tau.
+    by rewrite /Rdiv /mean -sumZr; apply: sum_ext => j; ring.
+  by field; lra.
+- by rewrite jacobian_variance //; apply: Rmult_le_pos; [apply: variance_ge0 | left; apply: Rinv_0_lt_compat].
+by rewrite /jacobian mean_const //; ring.
 Qed.
 End Jacobian.
 

@@ -146,6 +146,57 @@ rewrite -sumZr; apply: sum_le => i; case: (hx i) => lo hi; rewrite /excess /Rmax
   by lra.
 by apply: Rmult_le_compat_l; lra.
 Qed.
+(* Laws on the same atoms, at most D apart: W_1 is at most D times the total variation. *)
+Lemma W1_le_TV p q (C : I -> I -> R) D z : law p -> law q -> (forall i, C i i = 0) -> (forall i j, C i j <= D) ->
+  W1 C p q z -> z <= D * TV p q.
+Proof.
+move=> hp hq C0 CD [lower _]; have tv0 : 0 <= TV p q.
+  by rewrite TV_excess //; apply: sum_ge0 => i; apply: excess_ge0.
+case: tv0 => [h|h]; first by apply: Rle_trans (lower _ (maximal_coupling hp hq h)) (maximal_cost hp hq h C0 CD).
+have none : forall i, Rabs (p i - q i) = 0.
+  by apply: sum_eq0 => [i|]; [apply: Rabs_pos | rewrite /TV in h; lra].
+have e i : p i = q i.
+  by case: (Req_dec (p i - q i) 0) => [|n]; [lra | have := Rabs_no_R0 _ n; rewrite none].
+have stay : coupling p q (fun i j => if j == i then p i else 0).
+  split; [|split] => [i j|i|j].
+  - by case: eqP => _; [apply: (proj1 hp) | lra].
+  - by rewrite -big_mkcond big_pred1_eq.
+  by rewrite -e -big_mkcond (big_pred1 j) // => i; rewrite eq_sym.
+rewrite -h Rmult_0_r; apply: Rle_trans (lower _ stay) _; right; rewrite /cost big1 // => i _; rewrite big1 // => j _.
+by case: eqP => [->|_]; rewrite ?C0; ring.
+Qed.
+
+(* Potentials that are off by at most delta: transforms are at most D tanh(delta / 2) apart.
+   Part of: gibbs.logits. *)
+Theorem logits w (a b : I -> R) (C : I -> I -> R) D delta z : law w -> (forall i, 0 < w i) ->
+  (forall i, C i i = 0) -> (forall i j, C i j <= D) -> (forall i, Rabs (a i - b i) <= delta) ->
+  W1 C (gibbs_law w a) (gibbs_law w b) z -> z <= D * tanh (delta / 2).
+Proof.
+move=> hw w0 C0 CD hab hz; have point := law_inhabited hw.
+have D0 : 0 <= D by case: point => i; rewrite -(C0 i).
+apply: Rle_trans (W1_le_TV (gibbs_law_law a hw) (gibbs_law_law b hw) C0 CD hz) _; apply: Rmult_le_compat_l => //.
+have -> : TV (gibbs_law w a) (gibbs_law w b) =
+    TV (softmax (fun i => a i + ln (w i))) (softmax (fun i => b i + ln (w i))).
+  by rewrite /TV; congr (_ / _); apply: sum_ext => i; rewrite !masses_as_scores.
+have -> : delta / 2 = (2 * delta) / 4 by field.
+apply: softmax_TV => // i j; have := Rle_abs (a i - b i); have := Rle_abs (- (a j - b j)); rewrite Rabs_Ropp.
+by have := hab i; have := hab j; lra.
+Qed.
+
+(* Two queries: scores whose difference oscillates by o give laws of keys at most D tanh(o / 4) apart.
+   Part of: gibbs.query. *)
+Theorem queries w (a b : I -> R) (C : I -> I -> R) D o z : law w -> (forall i, 0 < w i) ->
+  (forall i, C i i = 0) -> (forall i j, C i j <= D) -> (forall i j, a i - b i - (a j - b j) <= o) ->
+  W1 C (gibbs_law w a) (gibbs_law w b) z -> z <= D * tanh (o / 4).
+Proof.
+move=> hw w0 C0 CD hab hz; have point := law_inhabited hw.
+have D0 : 0 <= D by case: point => i; rewrite -(C0 i).
+apply: Rle_trans (W1_le_TV (gibbs_law_law a hw) (gibbs_law_law b hw) C0 CD hz) _; apply: Rmult_le_compat_l => //.
+have -> : TV (gibbs_law w a) (gibbs_law w b) =
+    TV (softmax (fun i => a i + ln (w i))) (softmax (fun i => b i + ln (w i))).
+  by rewrite /TV; congr (_ / _); apply: sum_ext => i; rewrite !masses_as_scores.
+by apply: softmax_TV => // i j; have := hab i j; lra.
+Qed.
 End Kernel.
 
 (* Twins: total variation does expand, so that no constant one serves; a law of mass 1/10 at the key of score ln 4. *)

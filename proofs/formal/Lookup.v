@@ -69,3 +69,11 @@ Theorem markov_kernel_attention (a : Key -> R) f : let p := softmax (fun i => a 
   \sum_i (p i * averaged (key i) f) = \sum_i (p i * f (value i)).
 Proof. by apply: averaged_is_attention => i j e; rewrite /softmax e. Qed.
 End Lookup.
+
+(* Twin: as printed it is no kernel where two tokens share a key. *)
+Theorem not_printed_always : ~ forall (I : finType) (Key : eqType) (key : I -> Key) (value : I -> R) i,
+  printed key value (key i) (fun=> 1) = 1.
+Proof.
+move=> h; have := h [finType of bool] [finType of unit] (fun=> tt) (fun=> 0) true.
+by rewrite /printed /same big_bool /= => e; lra.
+Qed.

@@ -55,3 +55,7 @@ Proof.
     assert (0 <= slope (2 * b * c ^ 2) <= 9 / 8) by (apply slope_at_most_9_8; nra).
     rewrite Rabs_pos_eq; lra.
 Qed.
+
+(* Twin: it is no contraction, with the constant 1. *)
+Theorem not_non_expanding : ~ forall q, 0 <= q -> slope q <= 1.
+Proof. intros h; specialize (h 3 ltac:(lra)); unfold slope in h; lra. Qed.

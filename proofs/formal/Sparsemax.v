@@ -120,3 +120,17 @@ rewrite /loss; have -> : \sum_i (q i * s i) = \sum_i (p i * s i) by apply: sum_e
 by have -> : \sum_i q i ^ 2 = \sum_i p i ^ 2; [apply: sum_ext => i; rewrite eq | ring].
 Qed.
 End Sparsemax.
+
+(* Twin: no smaller constant; the vertices are their own images. *)
+Theorem not_lipschitz_near : ~ forall (I : finType) (s t p q : I -> R), sparsemax s p -> sparsemax t q ->
+  distance2 p q <= 99 / 100 * distance2 s t.
+Proof.
+pose x (b : bool) := if b then 1 else 0; pose y (b : bool) := if b then 0 else 1.
+have hx : sparsemax x x.
+  exists 0; split=> [b|]; last by rewrite big_bool /=; ring.
+  by rewrite /threshold Rminus_0_r Rmax_left // /x; case: b; lra.
+have hy : sparsemax y y.
+  exists 0; split=> [b|]; last by rewrite big_bool /=; ring.
+  by rewrite /threshold Rminus_0_r Rmax_left // /y; case: b; lra.
+by move=> h; have := h [finType of bool] x y x y hx hy; rewrite /distance2 !big_bool /x /y /=; lra.
+Qed.

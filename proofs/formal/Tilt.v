@@ -108,3 +108,17 @@ have -> : mean p f' + mean p (fun j => a' j * (f x j - c)) =
 rewrite /c /p quotient; set Z := mass _ _; set M := \sum_j (w j * (exp (a x j) * f x j)).
 by field; apply: Rgt_not_eq.
 Qed.
+
+(* Along a line of scores the mean score grows with the variance.
+   Part of: maxent.energy. *)
+Theorem tilt_variance_slope (I : finType) (w a : I -> R) x : law w ->
+  is_derive (fun t => mean (tilt w (fun j => t * a j)) a) x (variance (tilt w (fun j => x * a j)) a).
+Proof.
+move=> hw; have ha j : is_derive (fun t => t * a j) x (a j) by auto_derive => //; ring.
+have hf j : is_derive (fun _ : R => a j) x 0 by apply: is_derive_const.
+refine (@eq_ind R _ (is_derive _ x) (tilt_derivative hw ha hf) _ _).
+have hp := tilt_law hw (fun j => x * a j); set p := tilt _ _ in hp *.
+rewrite (mean_const 0 hp) variance_raw //; set m := mean p a.
+have -> : mean p (fun j => a j * (a j - m)) = mean p (fun j => a j ^ 2 + - m * a j) by apply: mean_ext => j; ring.
+by rewrite meanD meanZ -/m; ring.
+Qed.

@@ -92,3 +92,14 @@ have -> : dual a b (fun i => f (x i)) (fun j => - f (y j)) = mean a (fun i => f 
   by rewrite -meanZ; apply: mean_ext => j; ring.
 by apply=> i j; have := hf (x i) (y j); lra.
 Qed.
+
+(* Twin: potentials that are not feasible are no bound; one atom, cost zero, potential one. *)
+Theorem not_weak_duality_infeasible : ~ forall (I J : finType) (C g : I -> J -> R) a b u v, coupling a b g ->
+  dual a b u v <= cost C g.
+Proof.
+have e (f : unit -> R) : \sum_i f i = f tt by rewrite (big_pred1 tt) //; case.
+move=> h; have := h [finType of unit] [finType of unit] (fun _ _ => 0) (fun _ _ => 1) (fun=> 1) (fun=> 1) (fun=> 1)
+  (fun=> 0).
+rewrite /dual /mean /cost !e => k; suff : 1 * 1 + 1 * 0 <= 1 * 0 by lra.
+by apply: k; split; [move=> i j; lra | split=> i; rewrite e].
+Qed.
