@@ -134,7 +134,7 @@ def test_explain_and_list_show_the_theorem_as_a_mark_of_its_own(capsys):
     assert re.search(r"^formal +.*Softmax\.gap_identity \(in part\)", capsys.readouterr().out, re.MULTILINE)
     assert main(["list", "--subject", "distance"]) == 0
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
-    assert "certified, formal" in lines["distance.stopped-early"]
+    assert "numeric, formal" in lines["distance.stopped-early"]
     assert "formal" not in lines["distance.line"]
 
 
