@@ -35,7 +35,7 @@ by split=> [e|[_ h]]; [split=> // r hr; have := hb _ hr; lra | have := h _ hp; h
 Qed.
 
 (* Convex in the scores.
-   Claim: loss.convex. *)
+   Part of: loss.convex. *)
 Theorem loss_convex Om s t p q r y : best Om s p -> best Om t q -> best Om (fun i => (s i + t i) / 2) r ->
   shortfall Om (fun i => (s i + t i) / 2) r y <= shortfall Om s p y / 2 + shortfall Om t q y / 2.
 Proof.
@@ -100,7 +100,7 @@ Qed.
 End FenchelYoung.
 
 (* Blocks, each with its own scores and law: losses add up.
-   Claim: loss.additive. *)
+   Part of: loss.additive. *)
 Theorem loss_additive (I J : finType) (Om : (I -> R) -> R) (Om' : (J -> R) -> R) s t p q y z :
   best Om s p -> best Om' t q ->
   (forall p' q', law p' -> law q' -> gain Om s p' + gain Om' t q' <= gain Om s p + gain Om' t q) /\

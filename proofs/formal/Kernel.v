@@ -128,7 +128,8 @@ rewrite /P /gibbs_law (sym k i) (sym k j) (sym j i).
 by field; have := z i; have := z j; have := z k; lra.
 Qed.
 
-(* The range of values shrinks by the largest distance of two rows, attained by the indicator of where one exceeds.
+(* The range of values shrinks by the largest distance of two rows, said for every pair of rows; attained by the
+   indicator of where one exceeds.
    Claim: variant.contraction. *)
 Theorem range_contracts p q x l u : law p -> law q -> (forall i, l <= x i <= u) ->
   mean p x - mean q x <= TV p q * (u - l) /\

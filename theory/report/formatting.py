@@ -57,7 +57,7 @@ def format_list(
         [
             r.claim.id,
             r.describe(r.best),
-            r.best.kind.name.lower() + (", formal" if r.claim.id in (proofs or {}) else ""),
+            r.best.kind.name.lower() + _formal((proofs or {}).get(r.claim.id)),
             r.best.scale + "*" * (r.claim.id in old),
             r.claim.words,
         ]
@@ -89,6 +89,13 @@ def format_claim(record: Record, changes: Changes | None = None, proofs: Mapping
     for entry in record.entries.values():
         text += ["", *_scale(record, entry, (changes or {}).get((claim.id, entry.scale)))]
     return "\n".join(text) + "\n"
+
+
+def _formal(theorems: str | None) -> str:
+    if theorems is None:
+        return ""
+    whole = any(not name.endswith("(in part)") for name in theorems.split(", "))
+    return ", formal" if whole else ", formal in part"
 
 
 def _scale(record: Record, entry: Entry, changed: tuple[str, ...] | None) -> list[str]:
