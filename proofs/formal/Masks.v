@@ -189,3 +189,29 @@ rewrite /mean /softmax /normaliser !big_ord_recl !big_ord0 /= exp_0 => k.
 suff : 1 / (1 + (1 + 0)) * 0 + (1 / (1 + (1 + 0)) * 0 + 0) = 1 / (1 + (1 + 0)) * 0 + (1 / (1 + (1 + 0)) * 1 + 0) by lra.
 by apply: k => -[[|j] lt].
 Qed.
+
+(* Without a mask the order of keys, with their values, does not matter, and outputs are permuted as the tokens are.
+   Claim: layer.equivariance. *)
+Theorem equivariance (I : finType) (X : Type) (turn : I -> I) (score : X -> X -> R) (value : X -> R) (x : I -> X) :
+  injective turn ->
+  (forall (a v : I -> R), mean (softmax (fun j => a (turn j))) (fun j => v (turn j)) = mean (softmax a) v) /\
+  (forall i, mean (softmax (fun j => score (x (turn i)) (x (turn j)))) (fun j => value (x (turn j))) =
+    mean (softmax (fun j => score (x (turn i)) (x j))) (fun j => value (x j))).
+Proof.
+move=> inj; have keys (a v : I -> R) : mean (softmax (fun j => a (turn j))) (fun j => v (turn j)) = mean (softmax a) v.
+  have n : normaliser (fun j => a (turn j)) = normaliser a by rewrite [RHS](reindex_inj inj).
+  by rewrite /mean [RHS](reindex_inj inj); apply: sum_ext => j; rewrite /softmax n.
+by split=> // i; apply: (keys (fun j => score (x (turn i)) (x j)) (fun j => value (x j))).
+Qed.
+
+(* Twin: the keys permuted without their values. *)
+Theorem not_keys_alone : ~ forall (I : finType) (turn : I -> I) (a v : I -> R), injective turn ->
+  mean (softmax (fun j => a (turn j))) v = mean (softmax a) v.
+Proof.
+move=> h; have := h [finType of bool] negb (fun b => if b then 1 else 0) (fun b => if b then 1 else 0) (can_inj negbK).
+rewrite /mean /softmax /normaliser !big_bool /= exp_0; have e := exp_ineq1_le 1; set E := exp 1 in e * => k.
+have : 1 / (1 + E) = E / (E + 1) by move: k; rewrite !Rmult_1_r !Rmult_0_r !Rplus_0_r.
+have -> : E / (E + 1) = 1 - 1 / (1 + E) by field; lra.
+have : 1 / (1 + E) <= 1 / 3 by apply: Rmult_le_compat_l; [lra | apply: Rinv_le_contravar; lra].
+by lra.
+Qed.
