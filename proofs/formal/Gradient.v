@@ -162,3 +162,9 @@ have a : (s true - mean p s) ^ 2 = 0 by have := p0 true; case: (Rmult_integral _
 have b : (s false - mean p s) ^ 2 = 0 by have := p0 false; case: (Rmult_integral _ _ f); lra.
 by rewrite /s /= in a b; nra.
 Qed.
+
+(* The bound of the query is attained by two keys 1 and -1, which are the values, at equal weights and tau = 1.
+   Part of: layer.query-bound. *)
+Theorem query_bound_attained : let s := fun b : bool => if b then 1 else -1 in
+  \sum_j (jacobian (fun=> / 2) s j * s j) = / 2 * norm s * norm s.
+Proof. by move=> s; rewrite Rmult_assoc norm_sq /dot /jacobian /mean !big_bool /s /=; field. Qed.
