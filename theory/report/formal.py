@@ -327,7 +327,8 @@ def prove(ids: Sequence[str], *, record: bool = False, folder: Path | None = Non
     elif not record and (old := read_manifest(folder)["coq"]) != coq:
         found.append(f"coqc: expected release {old}, with which the manifest was made, got {coq}")
     text = "".join(f"{line}\n" for line in found) or "".join(f"{_shown(t)}\n" for t in chosen)
-    done = f"{len(chosen)} theorems, Coq {coq}, {time.monotonic() - start:.0f} s"
+    count = f"{len(chosen)} theorem{'s' * (len(chosen) != 1)}"
+    done = f"{count}, Coq {coq}, {time.monotonic() - start:.0f} s"
     said = "not as it should be" if found else f"compiled from an empty folder, on {len(axioms)} axioms of the reals"
     return f"{text}{done}: {said}\n\n{NOT_COVERED}", int(bool(found))
 
