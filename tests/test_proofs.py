@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from theory.report.citation import bibliography
+from theory.report.formal import words_of
 
 ROOT = Path(__file__).parent.parent
 PROOFS = ROOT / "proofs"
@@ -25,15 +26,6 @@ def claims_of(path):
             if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "verifies":
                 claim, *twins = call.args
                 yield claim.args[0].value, {twin.args[0].value for twin in twins}
-
-
-def words_of(path):
-    """Yield id and words of every claim in a file: all that its author wrote of it, but not of its twins."""
-    for item in ast.parse(path.read_text(encoding="utf-8")).body:
-        for call in getattr(item, "decorator_list", ()):
-            if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "verifies":
-                found = [node.value for node in ast.walk(call.args[0]) if isinstance(node, ast.Constant)]
-                yield found[0], "\n".join(map(str, found))
 
 
 WORDS = {name: words for path in sorted((ROOT / "verify").rglob("test_*.py")) for name, words in words_of(path)}

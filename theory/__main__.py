@@ -5,7 +5,7 @@ results as a paper, ``report`` renews the theorem index of ``paper_notes.md``. T
 room that loads slowly. ``certify`` bounds the Lipschitz constants of attention with given weights by the theorems of
 ``theory.lipschitz``, ``look`` draws what such a layer does to given tokens, ``doctor`` says what this machine computes
 with and whether a dozen claims come out as recorded, ``reference`` writes the files of known answers, or compares them
-with what is computed.
+with what is computed, ``prove`` has Coq check the theorems of ``proofs/formal`` again.
 """
 
 from __future__ import annotations
@@ -72,6 +72,9 @@ def _parser() -> argparse.ArgumentParser:
     known.add_argument(
         "--out", type=Path, metavar="DIR", help="folder of the files (default: reference/ of this clone)"
     )
+    proved = verbs.add_parser("prove", help="compile the theorems that Coq checks, against their manifest")
+    proved.add_argument("ids", nargs="*", metavar="ID", help="a claim, or a theorem (default: all)")
+    proved.add_argument("--record", action="store_true", help="write the manifest: theorems and claims were compared")
     return parser
 
 
@@ -215,23 +218,29 @@ def _reference(options: argparse.Namespace) -> int:
 
 
 def _answer(options: argparse.Namespace) -> tuple[str, int]:
-    from theory.report import archive, citation, formatting, freshness, locations, paper  # noqa: PLC0415
+    from theory.report import archive, citation, formal, formatting, freshness, locations, paper  # noqa: PLC0415
 
     if options.verb == "report":
         return _report(options)
+    if options.verb == "prove":
+        return formal.prove(options.ids, record=options.record)
     if options.verb == "list":
         folder = options.evidence or locations.evidence_folder()
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         records = archive.read_all(folder)
         since = freshness.changes(records, folder)
-        return formatting.format_list(records, options.verdict, options.subject, colour=colour, changes=since), 0
+        proofs = formal.marks(folder)
+        text = formatting.format_list(
+            records, options.verdict, options.subject, colour=colour, changes=since, proofs=proofs
+        )
+        return text, 0
     if options.verb == "bundle":
         folder = options.evidence or locations.evidence_folder()
         return paper.write_paper(options.paper, folder, options.notes or locations.notes_above(folder)), 0
     folder = _record_folder(options)
     record = archive.find(folder, options.id)
     if options.verb == "explain":
-        return formatting.format_claim(record, freshness.changes([record], folder)), 0
+        return formatting.format_claim(record, freshness.changes([record], folder), formal.marks(folder)), 0
     notes = options.notes or (locations.notes_above(folder) if record.claim.cites else None)
     return f"{citation.bibtex(record, notes)}\n\n{citation.latex(record)}\n", 0
 

@@ -30,11 +30,18 @@ _RIGHT = {
 
 
 def format_list(
-    records: Sequence[Record], verdict: str | None, subject: str | None, *, colour: bool, changes: Changes | None = None
+    records: Sequence[Record],
+    verdict: str | None,
+    subject: str | None,
+    *,
+    colour: bool,
+    changes: Changes | None = None,
+    proofs: Mapping[str, str] | None = None,
 ) -> str:
     """Return one aligned line per claim: id, verdict, kind, scale and words, at its largest scale.
 
-    A ``*`` behind the scale marks what was recorded before the code changed; the last line counts them.
+    A ``*`` behind the scale marks what was recorded before the code changed; the last line counts them. ``formal``
+    behind the kind marks claims with a theorem that Coq checks, in whole or in part.
 
     Raises
     ------
@@ -50,7 +57,7 @@ def format_list(
         [
             r.claim.id,
             r.describe(r.best),
-            r.best.kind.name.lower(),
+            r.best.kind.name.lower() + _formal((proofs or {}).get(r.claim.id)),
             r.best.scale + "*" * (r.claim.id in old),
             r.claim.words,
         ]
@@ -66,7 +73,7 @@ def format_list(
     return text + (f"* recorded before its code changed: {len(old)} of {len(shown)} claims\n" if old else "")
 
 
-def format_claim(record: Record, changes: Changes | None = None) -> str:
+def format_claim(record: Record, changes: Changes | None = None, proofs: Mapping[str, str] | None = None) -> str:
     """Return the text that ``explain`` shows."""
     claim = record.claim
     text = [
@@ -77,10 +84,18 @@ def format_claim(record: Record, changes: Changes | None = None) -> str:
         _line("wording", f"{', '.join(claim.source_status)} {marks(record)}"),
         _line("labels", ", ".join(claim.spec) or "none"),
         _line("sources", ", ".join(claim.cites) or "none"),
+        *(_line("formal", name) for name in [(proofs or {}).get(claim.id)] if name is not None),
     ]
     for entry in record.entries.values():
         text += ["", *_scale(record, entry, (changes or {}).get((claim.id, entry.scale)))]
     return "\n".join(text) + "\n"
+
+
+def _formal(theorems: str | None) -> str:
+    if theorems is None:
+        return ""
+    whole = any(not name.endswith("(in part)") for name in theorems.split(", "))
+    return ", formal" if whole else ", formal in part"
 
 
 def _scale(record: Record, entry: Entry, changed: tuple[str, ...] | None) -> list[str]:

@@ -1,0 +1,170 @@
+(* Slopes: of the log-partition, of an output in its query, and of softmax in the temperature.
+
+   Reader's checklist: a gradient is stated by its product with every direction h, as the derivative along a line at 0;
+   [keys h i] is <k_i, h>; scale is 1 / tau, of which 1 / sqrt d is one; an output is taken along any vector, or as a
+   vector where norms are compared. softmax.temperature also has the entropy, which is not here; of layer.query-bound
+   the witness is [query_bound_attained]. *)
+Set Warnings "-notation-overridden,-ambiguous-paths".
+From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
+From Coq Require Import Reals Lra Psatz FunctionalExtensionality.
+From Coquelicot Require Import Coquelicot.
+From Attention Require Import Finite Euclid Softmax Jacobian.
+Set Implicit Arguments.
+Unset Strict Implicit.
+Open Scope R_scope.
+
+Section Gradient.
+Variables I K : finType.
+Implicit Types (s v : I -> R) (key : I -> K -> R) (tau : R).
+
+(* The slope of tau log sum exp(s / tau) is softmax(s / tau). *)
+Lemma lse_slope s v tau : 0 < tau -> inhabited I ->
+  is_derive (fun t => tau * lse (fun j => (s j + t * v j) / tau)) 0 (mean (softmax (fun j => s j / tau)) v).
+Proof.
+move=> ht point; have n0 := normaliser_gt0 point (fun j => s j / tau).
+have e0 : normaliser (fun j => (s j + 0 * v j) / tau) = normaliser (fun j => s j / tau).
+  by apply: sum_ext => j; congr exp; field; lra.
+have dn : is_derive (fun t => normaliser (fun j => (s j + t * v j) / tau)) 0
+    (\sum_j (exp (s j / tau) * (v j / tau))).
+  apply: is_derive_sum => j; auto_derive => //.
+  by rewrite /Rdiv Rmult_0_l Rplus_0_r; ring.
+have dl : is_derive ln (normaliser (fun j => (s j + 0 * v j) / tau)) (/ normaliser (fun j => s j / tau)).
+  by rewrite e0; apply/is_derive_Reals; apply: derivable_pt_lim_ln.
+have dc := is_derive_comp ln (fun t => normaliser (fun j => (s j + t * v j) / tau)) 0 _ _ dl dn.
+have d := is_derive_scal _ 0 tau _ dc.
+refine (@eq_ind R _ (is_derive _ 0) d _ _).
+rewrite /scal /= /mult /= /mean -sumZr -sumZ; apply: sum_ext => j; rewrite /softmax; field; lra.
+Qed.
+
+(* Values equal to keys: the output is the gradient of the log-partition in the query.
+   Claim: variant.lse-gradient. *)
+Theorem lse_gradient key (q h : K -> R) tau : 0 < tau -> inhabited I ->
+  let p := softmax (fun j => dot (key j) q / tau) in
+  is_derive (fun t => tau * lse (fun j => dot (key j) (fun k => q k + t * h k) / tau)) 0
+    (dot (fun k => mean p (fun j => key j k)) h).
+Proof.
+move=> ht point p; rewrite dot_mean.
+apply: (is_derive_ext (fun t => tau * lse (fun j => (dot (key j) q + t * dot (key j) h) / tau))) => [t|].
+  congr (tau * ln _); apply: sum_ext => j; congr (exp (_ / _)).
+  by rewrite /dot -sumZ -sumD; apply: sum_ext => k; ring.
+exact: lse_slope.
+Qed.
+
+(* The output moves with the query by the covariance of values and keys.
+   Claim: layer.query-gradient. *)
+Theorem query_gradient key v (q h : K -> R) tau : 0 < tau -> inhabited I ->
+  let p := softmax (fun j => dot (key j) q / tau) in let keys := fun j => dot (key j) h in
+  is_derive (fun t => mean (softmax (fun j => dot (key j) (fun k => q k + t * h k) / tau)) v) 0
+    (mean p (fun j => (v j - mean p v) * (keys j - mean p keys)) / tau).
+Proof.
+move=> ht point p keys; have hp : law p := softmax_law point _.
+have [d _] := jacobian_temperature (fun j => dot (key j) q) keys ht point; rewrite -/p in d.
+apply: (is_derive_ext (fun t => \sum_j (v j * softmax (fun j => (dot (key j) q + t * keys j) / tau) j))) => [t|].
+  apply: sum_ext => j; rewrite Rmult_comm; congr (_ * _).
+  have -> : (fun j => (dot (key j) q + t * keys j) / tau) = (fun j => dot (key j) (fun k => q k + t * h k) / tau).
+    apply: functional_extensionality => i; congr (_ / _); rewrite /keys /dot -sumZ -sumD.
+    by apply: sum_ext => k; ring.
+  by [].
+have ds : is_derive (fun t => \sum_j (v j * softmax (fun j => (dot (key j) q + t * keys j) / tau) j)) 0
+    (\sum_j (v j * (jacobian p keys j / tau))) by apply: is_derive_sum => j; apply: is_derive_scal.
+refine (@eq_ind R _ (is_derive _ 0) ds _ _).
+rewrite -jacobian_cov // /dot /Rdiv -sumZr; apply: sum_ext => j; ring.
+Qed.
+
+(* Its norm is at most half of the norms of values and keys, over tau.
+   Part of: layer.query-bound. *)
+Theorem query_bound (L : finType) key (value : I -> L -> R) (p : I -> R) (h : K -> R) a b tau : 0 < tau -> 0 <= a ->
+  0 <= b -> law p -> (forall u : I -> R, norm (fun l => \sum_j (u j * value j l)) <= a * norm u) ->
+  norm (fun j => dot (key j) h) <= b * norm h ->
+  norm (fun l => (\sum_j (jacobian p (fun i => dot (key i) h) j * value j l)) / tau) <= / 2 * a * b / tau * norm h.
+Proof.
+move=> ht a0 b0 hp hV hK; set keys := fun j => dot (key j) h in hK *.
+have half : norm (jacobian p keys) <= / 2 * norm keys.
+  apply: Rsqr_incr_0_var; last by have := norm_ge0 keys; lra.
+  by rewrite /Rsqr norm_sq; have := jacobian_norm_half keys hp; rewrite -(norm_sq keys); lra.
+have i0 : 0 < / tau by apply: Rinv_0_lt_compat.
+have -> : norm (fun l => (\sum_j (jacobian p keys j * value j l)) / tau) =
+    / tau * norm (fun l => \sum_j (jacobian p keys j * value j l)).
+  rewrite /norm; set u := fun l => \sum_j _.
+  have -> : dot (fun l => u l / tau) (fun l => u l / tau) = (/ tau * / tau) * dot u u.
+    by rewrite /dot -sumZ; apply: sum_ext => l; rewrite /Rdiv; ring.
+  rewrite sqrt_mult; [|by apply: Rmult_le_pos; lra|exact: dot_ge0].
+  by rewrite sqrt_square //; lra.
+have := hV (jacobian p keys) => h1.
+have h2 := Rmult_le_compat_l _ _ _ a0 half; have h3 := Rmult_le_compat_l _ _ _ a0 hK.
+have : / tau * norm (fun l => \sum_j (jacobian p keys j * value j l)) <= / tau * (/ 2 * a * (b * norm h)).
+  by apply: Rmult_le_compat_l; lra.
+by rewrite /Rdiv; lra.
+Qed.
+
+(* In the temperature: hotter, the weights of scores above the mean fall, and the mean score with the variance.
+   Part of: softmax.temperature. *)
+Theorem temperature_slope s tau : 0 < tau -> inhabited I -> let p := softmax (fun j => s j / tau) in
+  (forall i, is_derive (fun t => softmax (fun j => s j / t) i) tau (- (p i * (s i - mean p s)) / tau ^ 2)) /\
+  is_derive (fun t => mean (softmax (fun j => s j / t)) s) tau (- variance p s / tau ^ 2).
+Proof.
+move=> ht point p; have hp : law p := softmax_law point _.
+have d i : is_derive (fun t => softmax (fun j => s j / t) i) tau (- (p i * (s i - mean p s)) / tau ^ 2).
+  have dj := softmax_derivative (fun=> 0) s (/ tau) i point.
+  have di : is_derive (fun t => / t) tau (- / tau ^ 2) by auto_derive; [lra | field; lra].
+  have dc := is_derive_comp (fun x => softmax (fun j => 0 + x * s j) i) (fun t => / t) tau _ _ dj di.
+  apply: (is_derive_ext (fun t => softmax (fun j => 0 + / t * s j) i)) => [t|].
+    rewrite /softmax /normaliser; congr (exp _ / _); first by rewrite /Rdiv; ring.
+    by apply: sum_ext => j; congr exp; rewrite /Rdiv; ring.
+  refine (@eq_ind R _ (is_derive _ tau) dc _ _).
+  have -> : softmax (fun j => 0 + / tau * s j) = p.
+    apply: functional_extensionality => j; rewrite /p /softmax /normaliser; congr (exp _ / _).
+      by rewrite /Rdiv; ring.
+    by apply: sum_ext => k; congr exp; rewrite /Rdiv; ring.
+  by rewrite /scal /= /mult /= /jacobian; field; lra.
+split=> //.
+apply: (is_derive_ext (fun t => \sum_i (s i * softmax (fun j => s j / t) i))) => [t|].
+  by apply: sum_ext => i; ring.
+have ds : is_derive (fun t => \sum_i (s i * softmax (fun j => s j / t) i)) tau
+    (\sum_i (s i * (- (p i * (s i - mean p s)) / tau ^ 2))) by apply: is_derive_sum => i; apply: is_derive_scal.
+refine (@eq_ind R _ (is_derive _ tau) ds _ _).
+rewrite -jacobian_variance // /dot /jacobian.
+have -> : - (\sum_i (s i * (p i * (s i - mean p s)))) / tau ^ 2 =
+    \sum_i (s i * (p i * (s i - mean p s)) * (- / tau ^ 2)) by rewrite sumZr; field; lra.
+by apply: sum_ext => i; field; lra.
+Qed.
+End Gradient.
+
+(* Twin: a temperature forgotten in front of the log-partition; two keys 1 and 0, tau = 2. *)
+Theorem not_lse_without_temperature : ~ forall (I : finType) (s v : I -> R) tau, 0 < tau -> inhabited I ->
+  is_derive (fun t => lse (fun j => (s j + t * v j) / tau)) 0 (mean (softmax (fun j => s j / tau)) v).
+Proof.
+move=> h; have two : 0 < 2 by lra.
+have point : inhabited [finType of bool] by constructor; exact: true.
+have d1 := is_derive_scal _ _ 2 _ (h [finType of bool] (fun=> 0) (fun=> 1) 2 two point).
+have d2 := lse_slope (fun _ : bool => 0) (fun=> 1) two point.
+have := is_derive_unique _ _ _ d2; rewrite (is_derive_unique _ _ _ d1) => e.
+have hp := softmax_law point (fun=> 0 / 2).
+by rewrite (mean_const 1 hp) in e; lra.
+Qed.
+
+(* Twin: the weights of large scores grow with the temperature, two scores 1 and 0. *)
+Theorem not_temperature_sign : ~ forall (I : finType) (s : I -> R) tau, 0 < tau -> inhabited I ->
+  let p := softmax (fun j => s j / tau) in
+  is_derive (fun t => mean (softmax (fun j => s j / t)) s) tau (variance p s / tau ^ 2).
+Proof.
+move=> h; have point : inhabited bool_finType by constructor; exact: true.
+pose s (b : bool) := if b then 1 else 0; have one : 0 < 1 by lra.
+have d1 := h bool_finType s 1 one point; have [_ d2] := temperature_slope s one point.
+have := is_derive_unique _ _ _ d2; rewrite (is_derive_unique _ _ _ d1) => e.
+have hp := softmax_law point (fun j => s j / 1); set p := softmax _ in hp e.
+have e1 : 1 ^ 2 = 1 by ring.
+have z : variance p s = 0 by move: e; rewrite e1 /Rdiv Rinv_1; lra.
+have p0 b : 0 < p b by apply: softmax_gt0.
+have := sum_eq0 (fun i => Rmult_le_pos _ _ (proj1 hp i) (pow2_ge_0 (s i - mean p s))) z => zero.
+have t := zero true; have f := zero false.
+have a : (s true - mean p s) ^ 2 = 0 by have := p0 true; case: (Rmult_integral _ _ t); lra.
+have b : (s false - mean p s) ^ 2 = 0 by have := p0 false; case: (Rmult_integral _ _ f); lra.
+by rewrite /s /= in a b; nra.
+Qed.
+
+(* The bound of the query is attained by two keys 1 and -1, which are the values, at equal weights and tau = 1.
+   Part of: layer.query-bound. *)
+Theorem query_bound_attained : let s := fun b : bool => if b then 1 else -1 in
+  \sum_j (jacobian (fun=> / 2) s j * s j) = / 2 * norm s * norm s.
+Proof. by move=> s; rewrite Rmult_assoc norm_sq /dot /jacobian /mean !big_bool /s /=; field. Qed.

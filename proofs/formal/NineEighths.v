@@ -1,0 +1,61 @@
+(* Distance attention maps centred Gaussians on the line to such, of deviations s -> 2 b s^3 / (1 + 2 b s^2).
+
+   The slope of this map is between 0 and 9/8 and is 9/8 exactly where 2 b s^2 = 3: the Lipschitz constant in W_2.
+   Reader's checklist: that attention has this map of deviations is a Gaussian integral and not here. *)
+Set Warnings "-ambiguous-paths".
+From Coq Require Import Reals Lra Psatz.
+From Coquelicot Require Import Coquelicot.
+Open Scope R_scope.
+
+Definition std_map (b s : R) := 2 * b * s ^ 3 / (1 + 2 * b * s ^ 2).
+Definition slope (q : R) := (q ^ 2 + 3 * q) / (1 + q) ^ 2.  (* at q = 2 b s^2 *)
+
+Lemma denominator (b s : R) : 0 < b -> 0 < 1 + 2 * b * s ^ 2.
+Proof. intros; assert (0 <= s ^ 2) by apply pow2_ge_0; nra. Qed.
+
+Lemma std_map_slope (b s : R) : 0 < b -> is_derive (std_map b) s (slope (2 * b * s ^ 2)).
+Proof.
+  intros hb; assert (h := denominator b s hb).
+  unfold std_map, slope; auto_derive; [lra | field]; repeat split; lra.
+Qed.
+
+(* The distance of the slope from 9/8 is a square. *)
+Lemma slope_square (q : R) : 0 <= q -> slope q = 9 / 8 - (q - 3) ^ 2 / (8 * (1 + q) ^ 2).
+Proof. intros h; unfold slope; field; lra. Qed.
+
+(* Part of: transport.distance-lipschitz. *)
+Theorem slope_at_most_9_8 (q : R) : 0 <= q -> 0 <= slope q <= 9 / 8.
+Proof.
+  intros h; split.
+  - unfold slope; apply Rmult_le_pos; [nra | left; apply Rinv_0_lt_compat; nra].
+  - rewrite slope_square by assumption.
+    enough (0 <= (q - 3) ^ 2 / (8 * (1 + q) ^ 2)) by lra.
+    apply Rmult_le_pos; [apply pow2_ge_0 | left; apply Rinv_0_lt_compat; nra].
+Qed.
+
+(* Part of: transport.distance-slope. *)
+Theorem slope_is_9_8 (q : R) : 0 <= q -> (slope q = 9 / 8 <-> q = 3).
+Proof.
+  intros h; split; intros e; [|subst; unfold slope; field].
+  rewrite slope_square in e by assumption.
+  assert (z : (q - 3) ^ 2 / (8 * (1 + q) ^ 2) = 0) by lra.
+  apply (f_equal (fun z => z * (8 * (1 + q) ^ 2))) in z; field_simplify in z; nra.
+Qed.
+
+(* Part of: transport.distance-slope. *)
+Theorem std_map_lipschitz (b s t : R) : 0 < b -> Rabs (std_map b s - std_map b t) <= 9 / 8 * Rabs (s - t).
+Proof.
+  intros hb.
+  destruct (MVT_gen (std_map b) t s (fun z => slope (2 * b * z ^ 2))) as [c [_ e]].
+  - intros z _; now apply std_map_slope.
+  - intros z _; apply derivable_continuous_pt; exists (slope (2 * b * z ^ 2)).
+    now apply is_derive_Reals, std_map_slope.
+  - rewrite e, Rabs_mult; apply Rmult_le_compat_r; [apply Rabs_pos|].
+    assert (0 <= c ^ 2) by apply pow2_ge_0.
+    assert (0 <= slope (2 * b * c ^ 2) <= 9 / 8) by (apply slope_at_most_9_8; nra).
+    rewrite Rabs_pos_eq; lra.
+Qed.
+
+(* Twin: it is no contraction, with the constant 1. *)
+Theorem not_non_expanding : ~ forall q, 0 <= q -> slope q <= 1.
+Proof. intros h; specialize (h 3 ltac:(lra)); unfold slope in h; lra. Qed.
