@@ -244,7 +244,7 @@ def summed(n, lost):
     Claim(
         "certificate.norms",
         "the norms that certificates rest on are enclosed, also where rounding takes thousands of units off",
-        r"$\|AB\|_2$ is within $(64\max(m, k) + 2n)u|A|_F|B|_F$ of what is computed for shapes $(m, n)$, $(n, k)$, and a sum of the sizes of $n$ blocks within $(8n + 16dd')u$ of it: rows $(1, \epsilon, \dots, \epsilon)$ of which the small terms are below half a unit of the sum, and columns of random numbers",
+        r"$\|AB\|_2$ is within $(64\max(m, k) + 2n)u|A|_F|B|_F$ of what is computed for shapes $(m, n)$, $(n, k)$ with $8n > \min(m, k)$, and a sum of the sizes of $n$ blocks within $(8n + 16dd')u$ of it: rows $(1, \epsilon, \dots, \epsilon)$ of which the small terms are below half a unit of the sum, and columns of random numbers",
         assumptions=("float64",),
         spec=("MA.A5",),
         cites=(),
