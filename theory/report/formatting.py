@@ -19,7 +19,7 @@ _WIDTH = 110
 _FIRST = ("suite", "closure", "backend", "machine", "processor", "vectors", "kernels_for", "blas", "python")
 _ELSEWHERE = ("commit",)  # which has a line of its own
 _NAME = 13  # the widest label and two blanks
-_RIGHT = {
+BY_RIGHT = {
     Kind.PROVED: "on a whole stated box, or symbolically",
     Kind.CERTIFIED: "on each case, by a two-sided enclosure",
     Kind.NUMERIC: "on each case, by an a-priori rounding bound",
@@ -85,7 +85,7 @@ def format_claim(record: Record, changes: Changes | None = None) -> str:
 
 def _scale(record: Record, entry: Entry, changed: tuple[str, ...] | None) -> list[str]:
     said = record.describe(entry).replace(entry.verdict.value, entry.verdict.name)
-    verdict = f"{said}, kind {entry.kind.name.lower()} ({_RIGHT[entry.kind]})"
+    verdict = f"{said}, kind {entry.kind.name.lower()} ({BY_RIGHT[entry.kind]})"
     text = [_line(f"{entry.scale} scale", verdict), _line("departure", _departure(entry))]
     if entry.worst is not None:
         worst = entry.worst
