@@ -3,7 +3,8 @@
 ``list`` shows every claim on a line, ``explain`` one claim in full, ``cite`` what a paper prints of it, ``report``
 renews the theorem index of ``paper_notes.md``. These compute nothing anew and touch no room that loads slowly.
 ``certify`` bounds the Lipschitz constants of attention with given weights by the theorems of ``theory.lipschitz``,
-``doctor`` says what this machine computes with and whether a dozen claims come out as recorded.
+``doctor`` says what this machine computes with and whether a dozen claims come out as recorded. ``site`` makes pages of
+all that is recorded, for a browser.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+_SITE = ("jinja2", "markupsafe", "math_core", "markdown_it", "mdit_py_plugins", "pybtex")  # modules of the extra
 _VERDICTS = ("supported", "refuted", "inconclusive", "vacuous")  # those of theory.evidence.judge, which loads NumPy
 
 
@@ -36,7 +38,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="theorem index and BibTeX (default: paper_notes.md above the evidence)",
     )
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="{list,explain,cite,report,certify,doctor}")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="{list,explain,cite,report,site,certify,doctor}")
     every = verbs.add_parser("list", parents=[common], help="every claim on one line")
     every.add_argument("--verdict", choices=_VERDICTS, help="only claims with this verdict")
     every.add_argument("--subject", metavar="S", help="only claims whose id begins with S and a dot")
@@ -59,6 +61,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="decide N claims again at paper scale, others at every commit",
     )
+    atlas = verbs.add_parser("site", parents=[common, notes], help="the atlas: a page for every claim, in a folder")
+    atlas.add_argument("--out", type=Path, required=True, metavar="DIR", help="new folder, or an older site to replace")
     _certify_options(verbs.add_parser("certify", help="Lipschitz constants of attention with weights from a file"))
     verbs.add_parser("doctor", help="processor, libraries and the verdicts of a dozen claims: what a bug report needs")
     return parser
@@ -143,6 +147,8 @@ def _answer(options: argparse.Namespace) -> tuple[str, int]:
 
     if options.verb == "report":
         return _report(options)
+    if options.verb == "site":
+        return _site(options)
     if options.verb == "list":
         folder = options.evidence or locations.evidence_folder()
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
@@ -178,6 +184,24 @@ def _report(options: argparse.Namespace) -> tuple[str, int]:
         text = f"{notes}: {'renewed' if difference else 'current'}, {len(records)} claims\n"
     sampled, fell = sample.decide_again(records, folder, options.sample)
     return text + "".join(old.values()) + sampled, int(stale or (options.check and bool(old["quick"])) or fell)
+
+
+def _site(options: argparse.Namespace) -> tuple[str, int]:
+    from theory.report import archive, locations  # noqa: PLC0415
+
+    folder = options.evidence or locations.evidence_folder()
+    notes = options.notes or locations.notes_above(folder)
+    try:
+        from theory.site import build_site  # noqa: PLC0415
+
+        number = build_site(folder, notes, options.out)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _SITE:
+            raise
+        raise archive.ArchiveError(f'the site needs {error.name}: pip install "attention-theory[site]"') from error
+    except (ValueError, OSError) as error:
+        raise archive.ArchiveError(str(error)) from error
+    return f"{options.out / 'index.html'}: {number} pages\n", 0
 
 
 def _record_folder(options: argparse.Namespace) -> Path:

@@ -1,7 +1,7 @@
 """The atlas: the committed evidence, its proofs, figures and notes as a static site that needs no server.
 
-Decides nothing and changes nothing: it reads what :mod:`theory.report` reads and writes pages into a folder. Its door is
-``python -m theory site``.
+Decides nothing and changes nothing: it reads what :mod:`theory.report` reads, and writes pages into a folder. Its door
+is ``python -m theory site``.
 """
 
 from typing import TYPE_CHECKING

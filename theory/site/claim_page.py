@@ -22,10 +22,11 @@ from theory.site.notes import Item
 from theory.site.tied_numbers import pointer
 
 _NEIGHBOURS = 5  # chosen: what a reader looks through
+_MORE = 3  # chosen: a reader wants wrong versions before parts
 _NOTES = 6  # chosen: notes that a reader looks through
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _LONG = 90  # chosen: characters of a case that a row of a table holds
-_RELATIONS = {"equals": "is", "at_most": "is at most", "at_least": "is at least"}
+_RELATIONS = {"equals": "claimed to be", "at_most": "claimed to be at most", "at_least": "claimed to be at least"}
 _MARKS = {
     "seen": "seen in a public text of the source",
     "recalled": "recalled, not checked against the source",
@@ -36,7 +37,7 @@ _MARKS = {
 
 
 def claim_context(material: Material, record: Record, rows: int) -> dict[str, Any]:
-    """Return what the template of a claim shows, with so many rows in its tables at most: the record has them all."""
+    """Return what the template of a claim shows, with so many parts at most and a few more wrong versions."""
     claim = record.claim
     name = claim.id
     best = record.best
@@ -59,15 +60,15 @@ def claim_context(material: Material, record: Record, rows: int) -> dict[str, An
         "parts": _parts(best)[:rows],
         "more_parts": len(best.parts) > rows,
         "best": best.scale,
-        "twins": [_twin(best, k) for k in _by_gap(best.twins)[:rows]],
-        "more_twins": len(best.twins) > rows,
+        "twins": [_twin(best, k) for k in _by_gap(best.twins)[: rows + _MORE]],
+        "more_twins": len(best.twins) > rows + _MORE,
         "worst": _worst(best),
         "tightness": None
         if best.tightness is None
         else tied.most(best.tightness, pointer("scales", best.scale, "tightness"), figures=7),
         "marks": [_MARKS[mark] for mark in claim.source_status],
         "sources": about,
-        "sources_say": "Stated in" if stated else "Derived here; compare",
+        "sources_say": "Stated in" if stated else "Compare",
         "proof": f"p/{material.proved[name]}.html#{name}" if name in material.proved else "",
         "figures": material.figures_of(name),
         "notes": [(item, _titled(item)) for item in material.notes_on(name)[:_NOTES]],
@@ -145,9 +146,7 @@ def _parts(entry: Entry) -> list[dict[str, Any]]:
         rows.append(
             {
                 "name": key or "the rest",
-                "departure": tied.most(most, pointer(*where, "departure", 1))
-                if most > 0.0
-                else Markup("none"),
+                "departure": tied.most(most, pointer(*where, "departure", 1)) if most > 0.0 else Markup("none"),
                 "cases": tied.count(part.cases, pointer(*where, "cases")),
                 "kind": part.departure.kind.name.lower(),
                 "gap": tied.least(part.gap, pointer(*where, "gap")) if part.gap > 0.0 else Markup("no twin"),

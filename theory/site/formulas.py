@@ -1,4 +1,4 @@
-r"""Formulas as MathML, made when the site is built, so that a page needs no JavaScript and no font of its own to show them.
+r"""Formulas as MathML, made when the site is built, so that a page needs no JavaScript to show them.
 
 Text of a claim is plain but for formulas between dollars; :func:`typeset` escapes the one and converts the others.
 """
@@ -14,8 +14,9 @@ from markupsafe import Markup, escape
 from math_core import LatexError, LatexToMathML
 
 _CONVERTER = LatexToMathML(fancy_error=False)
-_STAR = re.compile(r"(\\(?!operatorname|tag|hspace|vspace)[A-Za-z]+)\*")  # a product, where no command has a starred form
+_STAR = re.compile(r"(\\(?!operatorname|tag|hspace|vspace)[A-Za-z]+)\*")  # a product
 _PIECES = re.compile(r"(\$[^$]*\$)")
+_INDEX = re.compile(r"(?<=\b[A-Z])_(\w)\b")
 _BREAK = re.compile(r"(?<=[;:])\s+|(?<=\.)\s+(?=[A-Z$])")
 
 
@@ -30,8 +31,8 @@ def formula(source: str, *, display: bool = False) -> Markup:
 
     Examples
     --------
-    >>> formula(r"\alpha \le 1")
-    Markup('<math><mi>α</mi><mo>≤</mo><mn>1</mn></math>')
+    >>> formula(r"x \le 1")
+    Markup('<math><mi>x</mi><mo>≤</mo><mn>1</mn></math>')
     """
     try:
         made = _CONVERTER.convert_with_local_state(_STAR.sub(r"\1 *", source), displaystyle=display)
@@ -43,7 +44,7 @@ def formula(source: str, *, display: bool = False) -> Markup:
 
 
 def typeset(text: str) -> Markup:
-    """Return text with its formulas as MathML, and all else escaped.
+    """Return text with its formulas as MathML, and all else escaped; an index such as that of W_1 stands low.
 
     Raises
     ------
@@ -54,10 +55,16 @@ def typeset(text: str) -> Markup:
     --------
     >>> typeset("$x$ < 1")
     Markup('<math><mi>x</mi></math> &lt; 1')
+    >>> typeset("in W_1")
+    Markup('in W<sub>1</sub>')
     """
     pieces = _PIECES.split(text)
-    shown = [formula(piece[1:-1]) if k % 2 else escape(piece) for k, piece in enumerate(pieces)]
+    shown = [formula(piece[1:-1]) if k % 2 else _lowered(piece) for k, piece in enumerate(pieces)]
     return Markup("").join(shown)
+
+
+def _lowered(text: str) -> Markup:
+    return Markup(_INDEX.sub(r"<sub>\1</sub>", str(escape(text))))  # noqa: S704  escaped
 
 
 def as_code(text: str) -> Markup:
@@ -70,8 +77,8 @@ def lines_of(text: str, longest: int = 160) -> list[Markup]:
 
     Examples
     --------
-    >>> lines_of("$a; b$ if $c$; $d$", longest=3)
-    [Markup('<math><mi>a</mi><mo>;</mo><mi>b</mi></math> if <math><mi>c</mi></math>;'), Markup('<math><mi>d</mi></math>')]
+    >>> lines_of("$a; b$; $c$", longest=3)
+    [Markup('<math><mi>a</mi><mo>;</mo><mi>b</mi></math>;'), Markup('<math><mi>c</mi></math>')]
     """
     return [typeset(line) for line in _lines(text, longest)]
 

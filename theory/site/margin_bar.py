@@ -1,4 +1,4 @@
-"""A verdict as a picture: what remains possible, what is allowed, and where the nearest twin stands, by powers of ten."""
+"""A verdict as a picture: what remains possible, what is allowed, where the nearest twin stands, by powers of ten."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from markupsafe import Markup
 from theory.evidence.judge import Part
 
 _WIDTH = 240
-_LEAST, _LARGEST = -17.0, 1.0  # chosen: powers of ten from below the rounding of one number to ten times a claimed value
+_LEAST, _LARGEST = (
+    -17.0,
+    1.0,
+)  # chosen: powers of ten, from below one rounding to ten times a claim
 _TEXT = "margin by powers of ten"  # what its marks mean stands below it
 
 

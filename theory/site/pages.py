@@ -32,7 +32,7 @@ FAMOUS = (  # chosen: what readers outside of this suite ask about
 NAMES = {"errata": "Errata", "decided-against": "Decided against", "prior-art": "Prior art", "moved": "Moved numbers"}
 _IN_HEAD = ("errata", "decided-against")  # pages of notes that every page leads to
 MOST = 15_000  # chosen: bytes of the page of a claim, without pictures
-_ROWS = (8, 4, 2, 1)  # chosen: rows of its tables that are tried in turn
+_ROWS = (8, 5, 3, 2, 1, 0)  # chosen: rows of its tables that are tried in turn
 
 Page = tuple[str, str]
 
@@ -63,7 +63,12 @@ def _drawer(material: Material) -> Callable[..., Page]:
         loader=PackageLoader("theory.site"), autoescape=True, undefined=StrictUndefined, finalize=only_text,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"slug": slug, "typeset": typeset, "as_code": as_code, "capital": lambda text: text[:1].upper() + text[1:]}
+    environment.filters |= {
+        "slug": slug,
+        "typeset": typeset,
+        "as_code": as_code,
+        "capital": lambda text: text[:1].upper() + text[1:],
+    }
     written = {section.page for section in material.sections}
     environment.globals["has"] = {
         "proofs": bool(material.proofs), "figures": bool(material.figures), "glossary": "glossary" in material.guides,
@@ -140,7 +145,9 @@ def _front(material: Material, draw: Callable[..., Page]) -> Iterator[Page]:
             (kind.name.lower(), BY_RIGHT[kind], _count(kinds[kind], "claims", f"kind={kind.name.lower()}"))
             for kind in Kind
         ],
-        verdicts=[(name, _count(verdicts[name], "claims", f"verdict={name}")) for name in sorted(verdicts, reverse=True)],
+        verdicts=[
+            (name, _count(verdicts[name], "claims", f"verdict={name}")) for name in sorted(verdicts, reverse=True)
+        ],
         board=[(subject, [_square(r) for r in group]) for subject, group in material.subjects.items()],
         ways=ways,
     )
@@ -148,7 +155,9 @@ def _front(material: Material, draw: Callable[..., Page]) -> Iterator[Page]:
     yield draw("browse.html", "browse.html", subjects=by_subject)
     yield draw("facets.html", "facets.html", groups=_facets(records))
     cited = Counter(key for record in records for key in record.claim.cites)
-    listed = [(s, _cited(s.key, cited[s.key])) for s in sorted(material.sources.values(), key=lambda s: s.short.casefold())]
+    listed = [
+        (s, _cited(s.key, cited[s.key])) for s in sorted(material.sources.values(), key=lambda s: s.short.casefold())
+    ]
     yield draw("sources.html", "sources.html", sources=listed)
     if material.figures:
         yield draw("figures.html", "figures.html", figures=material.figures)
@@ -205,7 +214,7 @@ def _figure(material: Material, figure: Figure) -> dict[str, Any]:
     return {
         "f": figure,
         "caption": [
-            tied.verbatim(line, f"figures/manifest.json#/{figure.name}/caption", typeset(line)) for line in figure.caption
+            tied.verbatim(line, f"manifest.json#/{figure.name}/caption", typeset(line)) for line in figure.caption
         ],
         "table": figure.table.is_file(),
         "rows": [_row(material.records[name]) for name in figure.claims],

@@ -1,4 +1,4 @@
-"""Markdown of the repository as HTML: formulas as MathML, claims and files linked to their pages, anchors on headings."""
+"""Markdown of the repository as HTML: formulas as MathML, claims and files linked to pages, anchors on headings."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -123,7 +124,7 @@ def _target(href: str, label: str, links: Links, source: str, up: str) -> str | 
 
 def _anchor(tokens: list[Token]) -> None:
     """Give every heading below the first level an anchor: its text if that is a name, else a name made of it."""
-    for opening, inline in zip(tokens, tokens[1:], strict=False):
+    for opening, inline in pairwise(tokens):
         if opening.type == "heading_open" and opening.tag != "h1":
             opening.attrs["id"] = slug(inline.content)
 

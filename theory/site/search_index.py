@@ -1,4 +1,4 @@
-"""What a reader can search: one entry for each claim, written as a script, since browsers read no other file from a folder.
+"""What a reader can search: an entry for each claim, as a script, since browsers read no other file from a folder.
 
 Formulas are found by the words for what stands in them: Wasserstein distances by their name, not by a letter.
 """
