@@ -16,6 +16,7 @@ from math_core import LatexError, LatexToMathML
 _CONVERTER = LatexToMathML(fancy_error=False)
 _STAR = re.compile(r"(\\(?!operatorname|tag|hspace|vspace)[A-Za-z]+)\*")  # a product
 _PIECES = re.compile(r"(\$[^$]*\$)")
+_CODE = re.compile(r"\\texttt\{(\w+)\}")
 _INDEX = re.compile(r"(?<=\b[A-Z])_(\w)\b")
 _BREAK = re.compile(r"(?<=[;:])\s+|(?<=\.)\s+(?=[A-Z$])")
 
@@ -64,7 +65,10 @@ def typeset(text: str) -> Markup:
 
 
 def _lowered(text: str) -> Markup:
-    return Markup(_INDEX.sub(r"<sub>\1</sub>", str(escape(text))))  # noqa: S704  escaped
+    made = _INDEX.sub(r"<sub>\1</sub>", _CODE.sub(r"<code>\1</code>", str(escape(text))))
+    if "\\" in made:
+        raise ValueError(f"text: expected commands in formulas only, got {text!r}")
+    return Markup(made)  # noqa: S704  escaped
 
 
 def as_code(text: str) -> Markup:

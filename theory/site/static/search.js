@@ -14,11 +14,12 @@ globalThis.makeSearch = function makeSearch(MiniSearch, claims) {
     extractField: (claim, field) => Array.isArray(claim[field]) ? claim[field].join(" ") : claim[field],
     processTerm: term => { const t = term.toLowerCase(); return SYNONYMS[t] || t; },
     searchOptions: {
-      boost: { id: 4, words: 2, labels: 3, subject: 1.5 },
+      boost: { id: 8, words: 2, labels: 3, subject: 1.5 },
       fuzzy: term => term.length > 3 ? 0.2 : false,
       prefix: term => term.length > 1,
     },
   });
   search.addAll(claims);
-  return query => search.search(query).map(found => found.id);
+  const ids = (query, combineWith) => search.search(query, { combineWith }).map(found => found.id);
+  return query => [...new Set([...ids(query, "AND"), ...ids(query, "OR")])];  // what has all the words comes first
 };
