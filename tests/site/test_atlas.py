@@ -134,13 +134,12 @@ def strings(whole):
 
 
 def loose_digits(page, texts):
-        marked = any("data-src" in attrs for _, attrs in around)
-        quoted = marked or bool(tags & {"a", "nav", "footer"})
+    """Return the pieces of text with digits that are no tied number, formula or code, and stand in no given text."""
     own = {"data", "math", "code", "pre", "title", "sub"}
     loose = []
     for text, around in page.texts:
         tags = {tag for tag, _ in around}
-        quoted = any("data-src" in attrs for _, attrs in around) or "a" in tags or "nav" in tags or "footer" in tags
+        quoted = any("data-src" in attrs for _, attrs in around) or bool(tags & {"a", "nav", "footer"})
         stands = any(text.strip(" .") in one for one in texts)
         if re.search(r"\d", text) and not tags & own and not quoted and not stands:
             loose.append(text.strip())
