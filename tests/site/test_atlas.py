@@ -63,7 +63,7 @@ class Reader(HTMLParser):
                         shown[id(attrs)] = ""
                         found.append(attrs)
                     shown[id(attrs)] += f"^{text}" if around[-1][0] == "sup" else text
-        return [(attrs, shown[id(attrs)].replace("\u2212", "-")) for attrs in found]
+        return [(attrs, shown[id(attrs)].replace("\u2212", "-").replace("\u2026", "...")) for attrs in found]
 
 
 @pytest.fixture(scope="module")

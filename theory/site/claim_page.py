@@ -25,6 +25,7 @@ _NEIGHBOURS = 5  # chosen: what a reader looks through
 _MORE = 3  # chosen: a reader wants wrong versions before parts
 _NOTES = 6  # chosen: notes that a reader looks through
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_DATED = 64  # chosen: characters of a note that begins with its date
 _LONG = 90  # chosen: characters of a case that a row of a table holds
 _RELATIONS = {"equals": "claimed to be", "at_most": "claimed to be at most", "at_least": "claimed to be at least"}
 _MARKS = {
@@ -36,8 +37,18 @@ _MARKS = {
 }
 
 
-def claim_context(material: Material, record: Record, rows: int) -> dict[str, Any]:
-    """Return what the template of a claim shows, with so many parts at most and a few more wrong versions."""
+def claim_context(material: Material, record: Record, rows: int, *, cited: bool) -> dict[str, Any]:
+    """Return what the template of a claim shows.
+
+    Parameters
+    ----------
+    material, record : Material, Record
+        The claim and what is around it.
+    rows : int
+        How many parts at most; there are a few more wrong versions.
+    cited : bool
+        Whether the BibTeX of its sources is there; it is on their pages, too.
+    """
     claim = record.claim
     name = claim.id
     best = record.best
@@ -75,18 +86,19 @@ def claim_context(material: Material, record: Record, rows: int) -> dict[str, An
         "code": f"{code_page(record.test)}#{name}" if record.test in material.code else "",
         "test": record.test,
         "command": record.command(best),
+        "elsewhere": bool(about) and not cited,
         "latex": as_code(latex(record)),
-        "bibtex": as_code("\n\n".join([*(source.bibtex for source in about), suite_bibtex()])),
+        "bibtex": as_code("\n\n".join([*(source.bibtex for source in about if cited), suite_bibtex()])),
         "related": [material.records[other].claim for other in _related(material, record)],
         "digest": material.digests[name],
     }
 
 
 def _titled(item: Item) -> Markup:
-    """Show the first words of a note, which may end within a formula; of a moved number its date."""
+    """Show the first words of a note, which may end within a formula; of a moved number its date and fewer words."""
     plain = item.title.replace("`", "")
-    if (date := _DATE.match(plain)) is not None:
-        return escape(date[0])
+    if _DATE.match(plain):
+        return escape(f"{plain.partition('$')[0][:_DATED].rpartition(' ')[0]} \u2026")
     return typeset(plain if plain.count("$") % 2 == 0 else plain.rpartition("$")[0] + "\u2026")
 
 

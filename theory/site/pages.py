@@ -32,7 +32,15 @@ FAMOUS = (  # chosen: what readers outside of this suite ask about
 NAMES = {"errata": "Errata", "decided-against": "Decided against", "prior-art": "Prior art", "moved": "Moved numbers"}
 _IN_HEAD = ("errata", "decided-against")  # pages of notes that every page leads to
 MOST = 15_000  # chosen: bytes of the page of a claim, without pictures
-_ROWS = (8, 5, 3, 2, 1, 0)  # chosen: rows of its tables that are tried in turn
+_SIZES = (
+    (8, True),
+    (8, False),
+    (5, False),
+    (3, False),
+    (2, False),
+    (1, False),
+    (0, False),
+)  # chosen: rows of its tables that are tried in turn
 
 Page = tuple[str, str]
 
@@ -105,8 +113,9 @@ def _stamp(material: Material) -> Markup:
 
 def _claim(material: Material, record: Record, draw: Callable[..., Page]) -> Page:
     """Return the page of a claim, with as many rows of its tables as a page can hold."""
-    for rows in _ROWS:
-        page = draw(f"c/{record.claim.id}.html", "claim.html", c=claim_context(material, record, rows))
+    for rows, cited in _SIZES:
+        context = claim_context(material, record, rows, cited=cited)
+        page = draw(f"c/{record.claim.id}.html", "claim.html", c=context)
         if len(page[1].encode()) <= MOST:
             break
     return page

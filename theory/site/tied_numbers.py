@@ -81,7 +81,7 @@ def _tag(shown: str, value: str, source: str) -> Markup:
 
 def _as_power(shown: str) -> Markup:
     """Write powers of ten as a reader writes them, and a minus as a minus."""
-    exponents = _POWER.split(shown.replace("-", "\u2212").replace("e\u2212", "e-"))
+    exponents = _POWER.split(shown.replace("...", "\u2026").replace("-", "\u2212").replace("e\u2212", "e-"))
     text = Markup("")
     for k in range(0, len(exponents), 3):
         text += escape(exponents[k])
