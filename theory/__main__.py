@@ -12,11 +12,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 _SITE = ("jinja2", "markupsafe", "math_core", "markdown_it", "mdit_py_plugins", "pybtex")  # modules of the extra
 _VERDICTS = ("supported", "refuted", "inconclusive", "vacuous")  # those of theory.evidence.judge, which loads NumPy
+_KINDS = ("proved", "certified", "numeric", "estimated", "trend", "statistical")  # of theory.evidence.interval, as well
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -24,6 +25,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m theory",
         description="Read the committed evidence: what is claimed, what became of it, how to cite it; certify weights.",
     )
+    parser.add_argument("--version", action="version", version=f"attention-theory {_version()}")
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument(
         "--evidence",
@@ -40,14 +42,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="{list,explain,cite,report,site,certify,doctor}")
     every = verbs.add_parser("list", parents=[common], help="every claim on one line")
+    every.add_argument("words", nargs="*", metavar="WORD", help="only claims that say all of these words")
     every.add_argument("--verdict", choices=_VERDICTS, help="only claims with this verdict")
+    every.add_argument("--kind", choices=_KINDS, help="only claims of this kind")
     every.add_argument("--subject", metavar="S", help="only claims whose id begins with S and a dot")
+    every.add_argument("--source", metavar="KEY", help="only claims that cite this source")
+    every.add_argument("--label", metavar="L", help="only claims with this label, such as MA.P9")
+    every.add_argument("--json", action="store_true", help="print JSON, with sources and labels")
     one = verbs.add_parser("explain", parents=[common], help="one claim in full: hypotheses, numbers, twins, command")
-    one.add_argument("id", metavar="ID", help="a claim, as `list` names it")
+    one.add_argument("ids", nargs="+", metavar="ID", help="a claim, as `list` names it, or a label such as MA.P9")
     cited = verbs.add_parser(
         "cite", parents=[common, notes], help="BibTeX, and a line of LaTeX with certified digits only"
     )
     cited.add_argument("id", metavar="ID", help="a claim, as `list` names it")
+    cited.add_argument("--format", choices=("bibtex", "latex"), help="one of the two (default: both)")
     index = verbs.add_parser("report", parents=[common, notes], help="renew the theorem index of paper_notes.md")
     index.add_argument(
         "--check",
@@ -66,6 +74,12 @@ def _parser() -> argparse.ArgumentParser:
     _certify_options(verbs.add_parser("certify", help="Lipschitz constants of attention with weights from a file"))
     verbs.add_parser("doctor", help="processor, libraries and the verdicts of a dozen claims: what a bug report needs")
     return parser
+
+
+def _version() -> str:
+    from theory import __version__  # noqa: PLC0415
+
+    return __version__
 
 
 def _certify_options(parser: argparse.ArgumentParser) -> None:
@@ -143,7 +157,7 @@ def _doctor() -> int:
 
 
 def _answer(options: argparse.Namespace) -> tuple[str, int]:
-    from theory.report import archive, citation, formatting, freshness, locations  # noqa: PLC0415
+    from theory.report import archive, formatting, freshness, locations, selection  # noqa: PLC0415
 
     if options.verb == "report":
         return _report(options)
@@ -152,15 +166,41 @@ def _answer(options: argparse.Namespace) -> tuple[str, int]:
     if options.verb == "list":
         folder = options.evidence or locations.evidence_folder()
         colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        records = archive.read_all(folder)
-        since = freshness.changes(records, folder)
-        return formatting.format_list(records, options.verdict, options.subject, colour=colour, changes=since), 0
-    folder = _record_folder(options)
-    record = archive.find(folder, options.id)
+        shown = selection.select(
+            archive.read_all(folder), subject=options.subject, kind=options.kind, verdict=options.verdict,
+            source=options.source, label=options.label, words=options.words,
+        )  # fmt: skip
+        if options.json:
+            return selection.as_json(shown), 0
+        return formatting.format_list(shown, colour=colour, changes=freshness.changes(shown, folder)), 0
     if options.verb == "explain":
-        return formatting.format_claim(record, freshness.changes([record], folder)), 0
+        return "\n".join(_explanations(options)), 0
+    return _citation(options), 0
+
+
+def _citation(options: argparse.Namespace) -> str:
+    from theory.report import archive, citation, locations  # noqa: PLC0415
+
+    folder, name = _record_folder(options, options.id)
+    record = archive.find(folder, name)
+    if options.format == "latex":
+        return f"{citation.latex(record)}\n"
     notes = options.notes or (locations.notes_above(folder) if record.claim.cites else None)
-    return f"{citation.bibtex(record, notes)}\n\n{citation.latex(record)}\n", 0
+    bibtex = citation.bibtex(record, notes)
+    return f"{bibtex}\n" if options.format == "bibtex" else f"{bibtex}\n\n{citation.latex(record)}\n"
+
+
+def _explanations(options: argparse.Namespace) -> Iterator[str]:
+    """Yield the text of every claim that is asked for; a label stands for all claims that have it."""
+    from theory.report import archive, formatting, freshness, locations, selection  # noqa: PLC0415
+
+    names = options.ids
+    if any("." in name and name.isupper() for name in names):  # a label, such as MA.P9
+        names = selection.ids_of(archive.read_all(options.evidence or locations.evidence_folder()), names)
+    for asked in names:
+        folder, name = _record_folder(options, asked)
+        record = archive.find(folder, name)
+        yield formatting.format_claim(record, freshness.changes([record], folder))
 
 
 def _report(options: argparse.Namespace) -> tuple[str, int]:
@@ -204,24 +244,24 @@ def _site(options: argparse.Namespace) -> tuple[str, int]:
     return f"{options.out / 'index.html'}: {number} pages\n", 0
 
 
-def _record_folder(options: argparse.Namespace) -> Path:
-    """Return the folder that has the record, and say so if it is not the nearest one.
+def _record_folder(options: argparse.Namespace, name: str) -> tuple[Path, str]:
+    """Return the folder that has a record, and its id; say so if it is not the nearest one, or another claim.
 
     A merged claim is asked for by the one that says now what it said; a test that checks it has no record.
     """
     from theory.report import archive, locations, merged  # noqa: PLC0415
 
     folders = locations.evidence_folders() if options.evidence is None else [Path(options.evidence)]
-    went = merged.find_successor(folders, options.id)
+    went = merged.find_successor(folders, name)
     if went is not None and not went.is_claim:
         raise archive.ArchiveError(f"{went.id}: is no claim any more, {went.into} checks it: {went.why}")
     if went is not None:
         sys.stderr.write(f"{went.id}: was merged into {went.into}: {went.why}\n")
-        options.id = went.into
-    folder = archive.find_folder(folders, options.id)
+        name = went.into
+    folder = archive.find_folder(folders, name)
     if folder != folders[0]:
-        sys.stderr.write(f"{options.id}: no claim of {folders[0]}; this is the record in {folder}\n")
-    return folder
+        sys.stderr.write(f"{name}: no claim of {folders[0]}; this is the record in {folder}\n")
+    return folder, name
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 from theory.evidence.interval import Kind
 from theory.evidence.judge import Part
 from theory.evidence.runner import TwinResult
-from theory.report.archive import ArchiveError, Entry, Record
+from theory.report.archive import Entry, Record
 from theory.report.digits import at_least, at_most, common
 from theory.report.freshness import Changes
 from theory.report.index import marks
@@ -29,22 +29,11 @@ BY_RIGHT = {
 }
 
 
-def format_list(
-    records: Sequence[Record], verdict: str | None, subject: str | None, *, colour: bool, changes: Changes | None = None
-) -> str:
+def format_list(shown: Sequence[Record], *, colour: bool, changes: Changes | None = None) -> str:
     """Return one aligned line per claim: id, verdict, kind, scale and words, at its largest scale.
 
     A ``*`` behind the scale marks what was recorded before the code changed; the last line counts them.
-
-    Raises
-    ------
-    ArchiveError
-        If no claim has this subject.
     """
-    subjects = sorted({record.subject for record in records})
-    if subject not in (None, *subjects):
-        raise ArchiveError(f"--subject: expected one of {', '.join(subjects)}, got {subject}")
-    shown = [r for r in records if subject in (None, r.subject) and verdict in (None, r.best.verdict.value)]
     old = {r.claim.id for r in shown if (r.claim.id, r.best.scale) in (changes or {})}
     rows = [
         [

@@ -69,10 +69,10 @@ def claim_context(material: Material, record: Record, rows: int, *, cited: bool)
         "right": BY_RIGHT[best.kind],
         "scales": [_scale(material, record, entry) for entry in _in_order(record)],
         "parts": _parts(best)[:rows],
-        "more_parts": len(best.parts) > rows,
+        "more_parts": [part["name"] for part in _parts(best)[rows:]],
         "best": best.scale,
         "twins": [_twin(best, k) for k in _by_gap(best.twins)[: rows + _MORE]],
-        "more_twins": len(best.twins) > rows + _MORE,
+        "more_twins": [best.twins[k].twin.id for k in _by_gap(best.twins)[rows + _MORE :]],
         "worst": _worst(best),
         "tightness": None
         if best.tightness is None
