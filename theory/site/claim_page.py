@@ -117,6 +117,7 @@ def _scale(material: Material, record: Record, entry: Entry) -> dict[str, Any]:
         "departure": _departure(entry),
         "bar": draw_margin(entry.tightest),
         "cases": tied.count(entry.cases, pointer("scales", entry.scale, "cases")),
+        "one": entry.cases == 1,
         "nearest": _nearest(entry),
         "fresh": (name, entry.scale) not in material.changes,
         "commit": commit or "no known commit",
