@@ -22,7 +22,7 @@ from theory.engine.threads import threads
 from theory.evidence.files import write_together
 from theory.figures._style import style
 
-NAMES = ("small", "dense", "gradients", "fastsum", "distance", "rowmaps")
+NAMES = ("small", "dense", "gradients", "fastsum", "distance", "rowmaps", "known_answers")
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 
@@ -44,9 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         benchmark = import_module(f"benchmarks.{name}")
         with noise.watched() as watch:
             rows = benchmark.run(quick=options.quick)
-        notes = machine(), watch.describe()
+        notes = machine(), watch.describe() if getattr(benchmark, "TIMED", True) else "nothing was timed"
         show(benchmark.TITLE, notes, rows)
-        if options.out is None and not watch.quiet:
+        if options.out is None and not watch.quiet and getattr(benchmark, "TIMED", True):
             say(f"{name}: not written, since the machine was not quiet; --out DIR writes it elsewhere")
             continue
         publish(options.out or RESULTS, name, benchmark, notes, rows)
@@ -63,7 +63,7 @@ def say(line: str) -> None:
 def machine() -> str:
     """Return processor, threads and versions in one line."""
     found = []
-    for package in ("numpy", "numba", "finufft", "torch", "pykeops", "entmax", "POT"):
+    for package in ("numpy", "scipy", "scikit-learn", "numba", "finufft", "torch", "pykeops", "entmax", "POT"):
         try:
             found.append(f"{package} {version(package)}")
         except PackageNotFoundError:

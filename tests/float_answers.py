@@ -164,7 +164,8 @@ _GROUPS = {
         diffusion.Bilinear diffusion.CircleDensity diffusion.GraphScore diffusion.StepError
         diffusion.geometry.root_length diffusion.layers.velocity_field evidence.enclosure.balls
         evidence.intervals.Intervals lipschitz.block_jacobian lipschitz.certificate.as_attention_weights
-        lipschitz.certificate.certify lipschitz.certificate.product_norm lipschitz.depth.sinkhorn_plan
+        lipschitz.certificate.certify lipschitz.certificate.certify_at lipschitz.certificate.product_norm
+        lipschitz.depth.sinkhorn_plan
         lipschitz.depth.sinkhorn_sweep lipschitz.dot_form lipschitz.enclosed_jacobian
         lipschitz.multihead_jacobian lipschitz.norm_at lipschitz.response maxent.LinearScores
         metric.InformationPropagation.objective metric.InformationPropagation.predict metric.LinearFeatures
@@ -251,6 +252,8 @@ _GROUPS = {
         particles.mean_field.mean_field_deviation particles.mean_field.mode_growth
         particles.mean_field.participation particles.mean_field.self_normalised.along_tilt
         particles.mean_field.tagged_variance particles.mean_field.threshold
+        positions.Walk.horizon positions.causal_influence positions.cosine_sums positions.least_base
+        positions.least_sum positions.rule_out positions.window_walk
     """,
     "made of functions of NumPy that have no rule for enclosures": """
         attention.MultiHead.from_matrices attention.variants.PositiveFeatures.__call__
@@ -279,7 +282,7 @@ _GROUPS = {
         evidence.statistics.slope evidence.witness.coarse maxent.budget_vjp metric.plane.weakest_stretch
         particles.GraphField particles.exact.CollapseField.state particles.exact.LineField.state
         particles.exact.hemisphere_margins particles.exact.output_overlaps particles.exact.sign_patterns
-        particles.exact.squared_derivative particles.flow
+        particles.exact.squared_derivative particles.flow precision.corrected_products precision.quantise
     """,
     "answers the middle and the radii apart": """
         diffusion.layers.equilibrium.as_rows
@@ -291,7 +294,7 @@ _GROUPS = {
         engine.jvp engine.moments engine.prepare engine.Prepared.__call__ engine.vjp engine.weights
     """,
     "a row that is there already": """
-        lipschitz.certificate.Certificate.row
+        lipschitz.certificate.Certificate.row lipschitz.certificate.LocalCertificate.row
     """,
     "words": """
         lipschitz.certificate.as_json lipschitz.certificate.as_text

@@ -11,7 +11,7 @@ import pytest
 import safetensors.numpy
 
 from theory.__main__ import main
-from theory.lipschitz.certificate import METRICS, certify, read_weights
+from theory.lipschitz.certificate import METRICS, certify, certify_at, read_weights
 
 RNG = np.random.default_rng(0)
 WEIGHTS = {name: 0.5 * RNG.normal(size=(4, 4)) for name in ("w_query", "w_key", "w_value", "w_out")}
@@ -198,3 +198,48 @@ def test_safetensors_may_be_missing(capsys, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "safetensors", None)
     (tmp_path / "weights.safetensors").write_bytes(b"")
     refused(capsys, "pip install safetensors", tmp_path / "weights.safetensors")
+
+
+def test_tokens_of_a_file(capsys, npz, tmp_path):
+    """The norm at the tokens, rounded outward, beside the constant of the ball that just holds them."""
+    tokens = RNG.normal(size=(5, 4))
+    np.save(tmp_path / "tokens.npy", tokens)
+    options = ("--tokens", tmp_path / "tokens.npy", "--heads", 2, "--no-search")
+    here = certify_at(tokens, **WEIGHTS, heads=2)
+    found = json.loads(run(capsys, npz, *options, "--json")[1])
+    assert (found["n"], found["radius"]) == (5, here.radius)
+    ball = certify(**WEIGHTS, radius=here.radius, n=5, heads=2, search=False)
+    status, out, err = run(capsys, npz, *options)
+    assert (status, err) == (0, "")
+    lines = [line.split() for line in out.splitlines()]
+    for row in here.rows:
+        told = next(entry for entry in found["local"] if entry["metric"] == row.metric)
+        assert told["norm"] == [row.norm.lo, row.norm.hi]
+        assert (told["reach"], told["bound"]) == (row.reach, row.bound)
+        assert told["bounds"]["on the ball"] == ball.row(row.metric).constant
+        assert told["bounds"]["found"] is None
+        name = {"frobenius": "Frobenius"}.get(row.metric, row.metric)
+        upper, lower, reach, bound = map(float, [line for line in lines if line[:1] == [name]][-1][1:5])
+        assert row.norm.hi <= upper <= row.norm.hi * (1 + 1e-5)
+        assert row.norm.lo * (1 - 1e-5) <= lower <= row.norm.lo
+        assert reach <= row.reach
+        assert row.bound <= bound
+    within = json.loads(run(capsys, npz, *options, "--reach", 1e-3, "--json")[1])
+    assert {entry["reach"] for entry in within["local"]} == {1e-3}
+
+
+def test_tokens_that_do_not_fit(capsys, npz, tmp_path):
+    np.save(tmp_path / "tokens.npy", np.ones((2, 4)))
+    np.save(tmp_path / "flat.npy", np.ones(4))
+    (tmp_path / "damaged.npy").write_bytes(b"\x93NUMPY")
+    for words, *options in (
+        ("--radius: expected at least the length of the longest token", tmp_path / "tokens.npy", "--radius", 1.0),
+        ("--tokens: expected a number with --rotary", tmp_path / "tokens.npy", "--rotary"),
+        ("expected an array of real numbers of shape (n, d)", tmp_path / "flat.npy"),
+        ("expected an .npy file of NumPy", tmp_path / "damaged.npy"),
+        ("expected a file, found none", tmp_path / "none.npy"),
+        ("--tokens: expected a number or a file ending in .npy", "many"),
+        ("--reach: expected with a file of --tokens only", "5", "--reach", 0.1),
+        ("reach: expected a positive", tmp_path / "tokens.npy", "--reach", -1.0),
+    ):
+        refused(capsys, words, npz, "--tokens", *options)

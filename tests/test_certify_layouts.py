@@ -286,7 +286,13 @@ def test_rotary_positions(capsys, tmp_path):
     assert constant["W1"] is None
     for row in certify(**PLAIN, radius=0.5, n=6, rotary=True, residual=True).rows:
         assert row.constant is None or 1.0 < row.lower <= row.constant
-    refused(capsys, "b_key: expected none with rotary positions", save(tmp_path, LINEAR), "--names", names, "--rotary")
+    biased = run(capsys, save(tmp_path, LINEAR), "--names", names, "--rotary", "--json")[1]
+    longest = np.linalg.norm(K, 2) + np.linalg.norm(BK)
+    own, both = (longest * (np.linalg.norm(Q, 2) + more) / 2.0 for more in (0.0, np.linalg.norm(BQ)))
+    largest = np.linalg.norm(OUT @ V, 2) * (1.0 + own + both)
+    constant = {row["metric"]: row["constant"] for row in json.loads(biased)["rows"]}
+    assert largest <= constant["max"] <= largest * (1.0 + 1e-9)
+    assert any("b_key: enters the constants" in note for note in json.loads(biased)["notes"])
     refused(capsys, "rotary: expected dot products", save(tmp_path, {"w_query": Q, "w_key": Q, "w_value": V}),
             "--rotary", "--score", "distance")  # fmt: skip
 

@@ -470,7 +470,7 @@ BUGS = [
     bug("constants-radius", "metric.constants", "metric/score.py", ("diameter = 2.0 * slope * as_positive", "diameter = slope * as_positive")),
     bug("variance-bound-sixth", "lipschitz.variance-spread", "lipschitz/depth/variance.py", ("share = smaller(reach / 2.0, ", "share = smaller(reach / 3.0, ")),
     bug("variance-uncentred", "lipschitz.variance-spread", "lipschitz/depth/variance.py", (" - (weights * scaled).sum(axis=0) / total", "")),
-    bug("floor-unsquared", "lipschitz.variance-skip", "lipschitz/depth/variance.py", ("like(0.0, left)) ** 2", "like(0.0, left))")),
+    bug("floor-unsquared", "lipschitz.variance-skip", "lipschitz/depth/variance.py", ("(1.0 + ratio)) ** 2", "(1.0 + ratio))")),
     bug("centred-no-norm", "start.blocks", "metric/centred.py", ("return softmax_rows(c)", "return np.exp(c - c.max())")),
     bug("centred-half", "start.blocks", "metric/centred.py", ("away = law * np.expm1(own)", "away = 0.5 * law * np.expm1(own)")),
     bug("divergence-unsquared", "start.blocks", "metric/centred.py", ("np.square((away - mean) / (1.0 + mean))", "np.square(away - mean) / 4.0")),
@@ -488,6 +488,17 @@ BUGS = [
     bug("least-likely", "trained.segmented-bodies", "experiments/analysis/example.py", (".argmax(axis=-1)", ".argmin(axis=-1)")),
     bug("unnormalised", "trained.segmented-bodies", "experiments/data/faces.py", ("(points - centre) / np.sqrt(areas.sum())", "(points - centre)")),
     bug("half-squares", "trained.segmented-bodies", "metric/similarity.py", ("2.0 * (f @ _transposed(f))", "1.0 * (f @ _transposed(f))")),
+    # positions and precision
+    bug("seen-by-later-only", "influence.powers", "positions/influence.py", ("np.arange(1, count + 1)", "np.arange(2, count + 2)")),
+    bug("residual-forgotten", "influence.residual", "positions/influence.py", ("row = kept * row + taken", "row = taken")),
+    bug("horizon-one-short", "influence.window", "positions/influence.py", ("last - 1 - sum", "last - 2 - sum")),
+    bug("angles-shifted", "rotary.islands", "positions/rotary.py", ("(-2 * i * log / dim)", "(-2 * (i + 1) * log / dim)")),
+    bug("one-plane-turned", "rotary.favoured", "positions/rotary.py", ("np.cos(angles) * even - np", "np.cos(angles) * even + np")),
+    bug("cells-of-half-the-planes", "rotary.least-base", "positions/rotary.py",
+        ("for _ in range(dim // 2):", "for _ in range(dim // 4):")),
+    bug("one-side-only", "quantised.distortion", "precision/quantiser.py", ("1 - 2 * (moments**2", "1 - (moments**2")),
+    bug("signs-unscaled", "quantised.drawn", "precision/quantiser.py", ("math.sqrt(math.pi / 2.0) * size", "size")),
+    bug("coordinates-stretched", "quantised.bias", "precision/quantiser.py", (".thresholds.mid, coordinates", ".thresholds.mid, 1.2 * coordinates")),
 ]  # fmt: skip
 
 

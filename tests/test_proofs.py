@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from theory.report.citation import bibliography
+
 ROOT = Path(__file__).parent.parent
 PROOFS = ROOT / "proofs"
 FILES = sorted(PROOFS.glob("*.md"))
@@ -51,9 +53,10 @@ LEMMAS = {heading for heading, _ in sections(TEXTS[PROOFS / "lemmas.md"])}
 PROVED = [
     pytest.param(path, heading, body, id=heading)
     for path, text in TEXTS.items()
-    if path.name not in ("lemmas.md", "README.md")
+    if path.name not in ("lemmas.md", "README.md", "results.md")
     for heading, body in sections(text)
 ]
+*RESULTS, SEARCHES = sections(TEXTS[PROOFS / "results.md"])
 REFEREED = PROOFS / "refereed.csv"
 
 
@@ -158,6 +161,24 @@ def test_lines_are_short_and_no_formula_is_left_bare(path):
     for line in TEXTS[path].splitlines():
         assert len(line) <= 120, line
     assert "\\" not in unformatted(TEXTS[path])
+
+
+@pytest.mark.parametrize(("heading", "body"), [pytest.param(*part, id=part[0]) for part in RESULTS])
+def test_result_has_its_parts_a_figure_and_claims(heading, body):
+    parts = re.findall(r"^\*\*(\w+)\.\*\*", body, re.MULTILINE)
+    assert parts == ["Statement", "Proof", "History", "Figure", "Claims"]
+    assert len(re.findall(r"!\[[^\]]+\]\(\.\./figures/\w+\.png\)", body)) == 1
+    claims = re.findall(r"`([^`]+)`", body)
+    assert claims
+    assert set(claims) <= set(CLAIMS)
+
+
+def test_results_name_sources_that_are_known_and_end_with_the_searches():
+    known = bibliography(ROOT / "paper_notes.md")
+    assert SEARCHES[0] == "Searches"
+    named = set(re.findall(r"\b[a-z]+\d{4}\b", unformatted(TEXTS[PROOFS / "results.md"])))
+    assert named <= set(known)
+    assert len(named) > 15
 
 
 def test_what_was_refereed_has_not_changed_since():

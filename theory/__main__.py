@@ -1,10 +1,12 @@
 """``python -m theory``: what the committed evidence says, for a reader and for a paper.
 
-``list`` shows every claim on a line, ``explain`` one claim in full, ``cite`` what a paper prints of it, ``report``
-renews the theorem index of ``paper_notes.md``. These compute nothing anew and touch no room that loads slowly.
+``list`` shows every claim on a line, ``explain`` one claim in full, ``cite`` what a paper prints of it, ``bundle`` the
+results as a paper, ``report`` renews the theorem index of ``paper_notes.md``. These compute nothing anew and touch no
+room that loads slowly.
 ``certify`` bounds the Lipschitz constants of attention with given weights by the theorems of ``theory.lipschitz``,
 ``doctor`` says what this machine computes with and whether a dozen claims come out as recorded. ``site`` makes pages of
-all that is recorded, for a browser.
+all that is recorded, for a browser. ``reference`` writes the files of known answers, or compares them with what is
+computed.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="theorem index and BibTeX (default: paper_notes.md above the evidence)",
     )
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="{list,explain,cite,report,site,certify,doctor}")
+    verbs = parser.add_subparsers(dest="verb", required=True)
     every = verbs.add_parser("list", parents=[common], help="every claim on one line")
     every.add_argument("words", nargs="*", metavar="WORD", help="only claims that say all of these words")
     every.add_argument("--verdict", choices=_VERDICTS, help="only claims with this verdict")
@@ -56,6 +58,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     cited.add_argument("id", metavar="ID", help="a claim, as `list` names it")
     cited.add_argument("--format", choices=("bibtex", "latex"), help="one of the two (default: both)")
+    bundled = verbs.add_parser("bundle", parents=[common, notes], help="the results as a paper: LaTeX that compiles")
+    bundled.add_argument("--paper", type=Path, required=True, metavar="OUT", help="folder that it is written into")
     index = verbs.add_parser("report", parents=[common, notes], help="renew the theorem index of paper_notes.md")
     index.add_argument(
         "--check",
@@ -73,6 +77,11 @@ def _parser() -> argparse.ArgumentParser:
     atlas.add_argument("--out", type=Path, required=True, metavar="DIR", help="new folder, or an older site to replace")
     _certify_options(verbs.add_parser("certify", help="Lipschitz constants of attention with weights from a file"))
     verbs.add_parser("doctor", help="processor, libraries and the verdicts of a dozen claims: what a bug report needs")
+    known = verbs.add_parser("reference", help="write the files of known answers into reference/, or compare them")
+    known.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is not what is computed")
+    known.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder of the files (default: reference/ of this clone)"
+    )
     return parser
 
 
@@ -84,8 +93,17 @@ def _version() -> str:
 
 def _certify_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="weights, .npz or .safetensors")
-    parser.add_argument("--radius", type=float, default=1.0, metavar="R", help="no token is longer (default: 1)")
-    parser.add_argument("--tokens", type=int, metavar="N", help="number of tokens, for constants that depend on it")
+    parser.add_argument(
+        "--radius", type=float, metavar="R", help="no token is longer (default: 1, or the longest of the given tokens)"
+    )
+    parser.add_argument(
+        "--tokens",
+        metavar="N|T.npy",
+        help="number of tokens, for constants that depend on it, or a file of tokens, shape (n, d), to certify at",
+    )
+    parser.add_argument(
+        "--reach", type=float, metavar="r", help="how far each given token may move (default: to twice the local norm)"
+    )
     parser.add_argument("--heads", type=int, default=1, metavar="H", help="number of heads (default: 1)")
     parser.add_argument("--score", default="dot", help="dot (default) or distance")
     parser.add_argument("--causal", action="store_true", help="token i sees the tokens up to i only")
@@ -112,6 +130,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _certify(options)
     if options.verb == "doctor":
         return _doctor()
+    if options.verb == "reference":
+        return _reference(options)
     from theory.report.archive import ArchiveError  # noqa: PLC0415  --help needs none of it
 
     try:
@@ -156,8 +176,18 @@ def _doctor() -> int:
     return status
 
 
+def _reference(options: argparse.Namespace) -> int:
+    from theory.reference import files  # noqa: PLC0415
+
+    try:
+        return files.run_command(options.out, check=options.check)
+    except OSError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+
+
 def _answer(options: argparse.Namespace) -> tuple[str, int]:
-    from theory.report import archive, formatting, freshness, locations, selection  # noqa: PLC0415
+    from theory.report import archive, formatting, freshness, locations, paper, selection  # noqa: PLC0415
 
     if options.verb == "report":
         return _report(options)
@@ -173,9 +203,10 @@ def _answer(options: argparse.Namespace) -> tuple[str, int]:
         if options.json:
             return selection.as_json(shown), 0
         return formatting.format_list(shown, colour=colour, changes=freshness.changes(shown, folder)), 0
-    if options.verb == "explain":
-        return "\n".join(_explanations(options)), 0
-    return _citation(options), 0
+    if options.verb == "bundle":
+        folder = options.evidence or locations.evidence_folder()
+        return paper.write_paper(options.paper, folder, options.notes or locations.notes_above(folder)), 0
+    return ("\n".join(_explanations(options)) if options.verb == "explain" else _citation(options)), 0
 
 
 def _citation(options: argparse.Namespace) -> str:

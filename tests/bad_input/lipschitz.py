@@ -7,7 +7,7 @@ import numpy as np
 from theory.attention import DotProduct, Head, Measure, MultiHead, SelfAttention, SquaredDistance
 from theory.evidence import Interval
 from theory.lipschitz import witnesses
-from theory.lipschitz.certificate import AttentionWeights, as_attention_weights, certify
+from theory.lipschitz.certificate import AttentionWeights, as_attention_weights, certify, certify_at
 from theory.lipschitz.depth import attention_bound, feed_forward_bound
 from theory.lipschitz.search import search_worst_cloud
 
@@ -61,10 +61,16 @@ VALID = {
     "constants.contracted_diameter": {"diameter": 0.5, "norm": 0.75, "value": 1.25},
     "constants.log_collapsed_diameter": {"diameter": 0.5, "norm": 0.75, "value": 1.25, "depth": 3},
     "certificate.certify": {
-        **WEIGHTS, "radius": 0.5, "n": 3, "w_out": SQUARE, "b_query": np.array([0.5, -0.25]), "scale": 0.5, "heads": 1,
+        **WEIGHTS, "radius": 0.5, "n": 3, "w_out": SQUARE, "b_query": np.array([0.5, -0.25]),
+        "b_key": np.array([0.5, 0.75]), "scale": 0.5, "heads": 1,
         "causal": False, "residual": True, "score": "dot", "rotary": False, "search": False,
         "rng": np.random.default_rng(0),
     },
+    "certificate.certify_at": {
+        "tokens": X, **WEIGHTS, "reach": 0.25, "w_out": SQUARE, "b_query": np.array([0.5, -0.25]), "scale": 0.5,
+        "heads": 1, "causal": False, "residual": True, "score": "dot",
+    },
+    "certificate.LocalCertificate.row": {"self": certify_at(X, **WEIGHTS), "metric": "max"},
     "certificate.Certificate.row": {"self": certify(**WEIGHTS, radius=0.5, search=False), "metric": "W1"},
     "certificate.as_text": {"certificate": certify(**WEIGHTS, radius=0.5, search=False)},
     "certificate.as_json": {"certificate": certify(**WEIGHTS, radius=0.5, search=False)},
@@ -143,6 +149,7 @@ VALID = {
     "certificate.enclose_stretch": {"layer": LAYER, "points": X, "tangent": Y, "masses": MASSES, "p": 2.0},
     "certificate.as_attention_weights": {
         **WEIGHTS, "w_out": SQUARE, **MADE, "b_query": np.array([0.5, -0.25]), "scale": 0.5,
+        "b_key": np.array([0.5, 0.75]),
     },
     "certificate.product_norm": {"factors": (SQUARE, SYMMETRIC)},
     "certificate.AttentionWeights.norms": {"self": LAYER, "turned": True},
@@ -167,6 +174,8 @@ VALID = {
 SKIPPED = {
     "Certificate": "what certify returns; nobody makes one by hand",
     "Row": "a row of a Certificate",
+    "LocalCertificate": "what certify_at returns; nobody makes one by hand",
+    "LocalRow": "a row of a LocalCertificate",
     "WorstCloud": "what search_worst_cloud returns",
     "FixedPoint": "what fixed_measure and its like return",
     "Stretch": "the witness of a Row",

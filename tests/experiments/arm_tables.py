@@ -6,22 +6,23 @@ import numpy as np
 
 from theory.evidence import Kind, Table, runner, stream
 from theory.experiments.analysis import arms
-from theory.experiments.arms.arm import ARMS
-from theory.experiments.arms.plan import conditions
+from theory.experiments.arms.arm import ARMS, find_arm
+from theory.experiments.arms.plan import arms_of, conditions, tasks
 
 RUNS = 20
+TASKS = tasks()
 LOSSES = {"train_loss": 0.2, "late_loss": 0.21, "early_loss": 0.5, "test_loss": 0.3}
 SCORES = {"score": 0.6, "noisy": 0.5, "early_score": 0.4}
 EPOCHS = (0, 50, 450, 500)
 
 
-def runs(*, scores=None, losses=None, spread=0.004, diverged=(), count=RUNS):
-    """Return the runs of a task; ``scores`` and ``losses`` are what arms have more of, all else alike.
+def runs(arms=ARMS, *, scores=None, losses=None, spread=0.004, diverged=(), count=RUNS):
+    """Return the runs of a task with some arms; ``scores`` and ``losses`` are what arms have more of, all else alike.
 
     Permuted labels leave a score of a tenth; a run of the arms in ``diverged`` is lost.
     """
     rows = []
-    for arm in ARMS:
+    for arm in arms:
         for condition in conditions(arm):
             rng = stream(f"tests.arms.{arm.name}.{'.'.join(condition)}", 0)
             for seed in range(count):
@@ -45,6 +46,8 @@ def curves(found):
     for arm in ARMS:
         for condition in conditions(arm):
             own = found.where(architecture=arm.architecture, similarity=arm.similarity, **condition._asdict())
+            if not len(own):
+                continue
             early = float(own["early_score"].mean())
             for epoch in EPOCHS:
                 row = {"architecture": arm.architecture, "similarity": arm.similarity, **condition._asdict()}
@@ -55,10 +58,10 @@ def curves(found):
     return Table.from_rows(Kind.STATISTICAL, rows, units={"train_loss": "nat", "test_loss": "nat"})
 
 
-def lay(folder, monkeypatch, tasks=("moons", "digits", "meshes", "numerals"), **options):
-    """Put made-up tables in place of the recorded ones, and return that of the runs."""
-    found = runs(**options)
+def lay(folder, monkeypatch, tasks=TASKS, **options):
+    """Put made-up tables in place of the recorded ones, and return that of the runs of the last task."""
     for task in tasks:
+        found = runs(list(map(find_arm, arms_of(task))), **options)
         (folder / f"arms-{task}.csv").write_text(found.to_csv(), encoding="utf-8")
         (folder / f"arms-{task}-curves.csv").write_text(curves(found).to_csv(), encoding="utf-8")
     monkeypatch.setattr(arms, "FOLDER", folder)

@@ -18,17 +18,17 @@ from theory.lipschitz.certificate import (
     as_attention_weights,
     biased,
     certify,
+    distant,
     enclose_stretch,
     product_norm,
-    upper_bounds,
 )
 from theory.lipschitz.constants import (
-    causal_constant,
+    atoms_constant,
+    column_constant,
     distance_constant,
     frobenius_constants,
     max_norm_constant,
     refined_w2_constant,
-    score_constant,
     sharp_w1_constant,
 )
 
@@ -116,6 +116,21 @@ def test_norms_that_a_library_finds_short_are_covered(residual, monkeypatch):
     assert heads.row("W2").constant >= 2.0 * (a + (1.0 + a) * math.exp(a)) * (1.0 + 1e-15)
 
 
+def block(beta, i):
+    """The most that one key moves an output, by its weight among i tokens."""
+    most = 1.0 / (1.0 + (i - 1) * math.exp(-2.0 * beta))
+    weight = min(most, (1.0 + 2.0 * beta) / (4.0 * beta))
+    return weight * (1.0 + 2.0 * beta * (1.0 - weight))
+
+
+def nearby(spread, p):
+    """The constant of distance attention in W_p on a ball, without its form."""
+    root = 2.0 * math.sqrt(spread)
+    far = root / (1.0 + math.sqrt(1.0 + 2.0 * root * root))  # solves root = 2 t (1 + root t)
+    column = math.exp(spread - far * far) * (1.0 + root * far)
+    return (1.0 + 4.0 * spread / math.sqrt(27.0)) ** (1.0 - 1.0 / p) * column ** (1.0 / p) + spread / 2.0
+
+
 @pytest.mark.parametrize("alpha", [1e-3, 0.7, 30.0])
 def test_an_inexact_library_is_covered(alpha, monkeypatch):
     """Functions that are 240 roundings short still bound what they should be: 256 are charged."""
@@ -123,19 +138,29 @@ def test_an_inexact_library_is_covered(alpha, monkeypatch):
     dot = certify([[1.0]], [[alpha]], [[1.0]], 1.0, search=False)
     a = dot.alphas[0]
     slope = product_norm(np.array([[math.sqrt(alpha)]]), np.array([[math.sqrt(alpha)]])).hi
-    near = slope * score_constant((4 * slope, 4 * slope, 4 * slope, 2 * slope), 2.0)
+    first, largest = slope * nearby(4 * slope, 1.0), slope * (1 + 5 * slope)
     plain = {"W1": sharp_w1_constant(a), "W2": refined_w2_constant(a), "max": max_norm_constant(a)}
-    counted = {"frobenius": min(refined_w2_constant(a), frobenius_constants(a, n).least)}
-    masked = {
-        "mean": min(causal_constant(a, n), n * max_norm_constant(a)),
-        "frobenius": math.sqrt(n) * max_norm_constant(a),
+    rows, column, under = (
+        max_norm_constant(a),
+        a + n * block(a, n),
+        max(1.0, a) + sum(block(a, i) for i in range(2, n + 1)),
+    )
+    counted = {
+        "frobenius": min(refined_w2_constant(a), frobenius_constants(a, n).least, math.sqrt(rows * column)),
+        "mean": min(sharp_w1_constant(a), column),
     }
-    anywhere = {"max": min(near, slope * distance_constant(n)), "W1": near}
-    for name in ("sharp_w1_constant", "refined_w2_constant", "max_norm_constant", "causal_constant", "score_constant",
-                 "distance_constant"):  # fmt: skip
-        room = biased if hasattr(biased, name) else upper_bounds
-        true = getattr(room, name)
-        monkeypatch.setattr(room, name, lambda *args, true=true: true(*args) * SHORT)
+    masked = {"mean": under, "frobenius": min(math.sqrt(n) * rows, math.sqrt(rows * under))}
+    anywhere = {
+        "max": min(largest, slope * distance_constant(n)), "mean": min(first, slope * column_constant(n), n * largest),
+        "W1": first, "W2": slope * nearby(4 * slope, 2.0),
+    }  # fmt: skip
+    for room, names in (
+        (biased, ("sharp_w1_constant", "refined_w2_constant", "max_norm_constant", "columns", "masked")),
+        (distant, ("largest", "power", "distance_constant", "column_constant")),
+    ):
+        for name in names:
+            true = getattr(room, name)
+            monkeypatch.setattr(room, name, lambda *args, true=true, **more: true(*args, **more) * SHORT)
     for exact, options in (
         (plain, {}), (counted, {"n": n}), (masked, {"n": n, "causal": True}), (anywhere, {"n": n, "score": "distance"}),
     ):  # fmt: skip
@@ -169,11 +194,11 @@ def test_outputs_that_coincide_are_seen_among_others():
 @pytest.mark.parametrize("score", ["dot", "distance"])
 @pytest.mark.parametrize("causal", [False, True])
 def test_a_few_tokens_move_on_average_by_what_they_move_at_most(score, causal):
-    """A mean is at least the largest share of it, and a root of squares at most the root of their number."""
+    """A mean is at most as much as the largest times the number, and a root of squares as its root."""
     query = [[-20.0]] if score == "distance" else [[20.0]]
     found = certify(query, [[-20.0]], [[1.0]], 1.0, n=2, search=False, score=score, causal=causal)
     largest = found.row("max").constant
-    assert largest <= found.row("mean").constant <= 2.0 * largest * (1 + 1e-15)
+    assert found.row("mean").constant <= 2.0 * largest * (1 + 1e-15)
     assert found.row("frobenius").constant <= math.sqrt(2.0) * largest * (1 + 1e-15)
 
 
@@ -195,7 +220,7 @@ def test_one_head_and_labels():
     w = weights(heads=1)
     rows = certify(**w, radius=1.0, n=3, search=False).rows
     assert [row.metric for row in rows] == list(METRICS)
-    assert [row.label for row in rows][:5] == ["MA.L6", "MA.L8", "MA.L7", "MA.L6", "MA.L7"]
+    assert [row.label for row in rows][:5] == ["MA.L6", "MA.L8", "MA.L7", "MA.M2", "MA.L7"]
     assert all(row.lower is None and row.hypotheses for row in rows)
 
 
@@ -204,10 +229,10 @@ def test_causal_mask():
     n = 5
     (alpha,), (value,), _ = parts(w, 1.0)
     found = certify(**w, radius=1.0, n=n, causal=True, search=False)
-    harmonic = sum(1 / i for i in range(1, n + 1))
-    mean = value * (alpha + math.exp(2 * alpha) * (1 + 2 * alpha) * harmonic)
+    mean = value * (max(1, alpha) + sum(block(alpha, i) for i in range(2, n + 1)))
     largest = value * (1 + 2 * alpha)
-    for metric, constant in (("mean", min(mean, n * largest)), ("max", largest), ("frobenius", math.sqrt(n) * largest)):
+    squares = min(math.sqrt(n) * largest, math.sqrt(largest * mean))
+    for metric, constant in (("mean", mean), ("max", largest), ("frobenius", squares)):
         assert constant <= found.row(metric).constant <= constant * (1 + 1e-10)
     for metric in ("W1", "W2", "Winf"):
         row = found.row(metric)
@@ -225,17 +250,23 @@ def test_distance_attention():
     radius = 0.8
     found = certify(**w, radius=radius, n=n, search=False)
     spread = slope * (2 * radius) ** 2
-    ball = value * slope * (math.exp(spread) * (1 + 2 * spread) + spread / 2)
+    first, second = (value * slope * nearby(spread, p) for p in (1.0, 2.0))
+    ball = value * slope * (1 + 1.25 * spread)
     c = float(mpmath.lambertw((n - 1) / mpmath.e).real)
     anywhere = value * slope * (1 + 4 * c)
-    for metric, constant in (("W1", ball), ("W2", ball), ("max", min(ball, anywhere))):
+    for metric, constant in (("W1", first), ("W2", second), ("Winf", ball), ("max", min(ball, anywhere))):
         assert constant <= found.row(metric).constant <= constant * (1 + 1e-10)
     large = certify(**w, radius=1e3, n=n, search=False)
-    for row in (large.row("frobenius"), certify(**w, radius=radius, n=n, causal=True, search=False).row("frobenius")):
-        assert math.sqrt(n) * anywhere <= row.constant <= math.sqrt(n) * anywhere * (1 + 1e-10)
+    both = value * slope * atoms_constant(n, 2.0)
+    for row, constant in (
+        (large.row("frobenius"), both), (large.row("mean"), value * slope * column_constant(n)),
+        (certify(**w, radius=radius, n=n, causal=True, search=False).row("frobenius"), min(both, math.sqrt(n) * ball)),
+    ):  # fmt: skip
+        assert constant <= row.constant <= constant * (1 + 1e-10)
     assert anywhere <= large.row("max").constant <= anywhere * (1 + 1e-10)
     assert large.row("W1").constant == math.inf
-    assert certify(**w, radius=radius, causal=True, search=False).row("max").constant is None
+    alone = certify(**w, radius=radius, causal=True, search=False).row("max").constant
+    assert ball <= alone <= ball * (1 + 1e-10)
 
 
 @pytest.mark.parametrize("options", [{}, {"n": 5}, {"n": 4, "causal": True}, {"residual": True}, {"n": 1}])

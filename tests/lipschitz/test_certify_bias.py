@@ -30,11 +30,12 @@ def test_a_bias_that_was_dropped():
 def test_constants_with_a_bias():
     a, b, n = 1.0, 5.0, 7
     sharp = math.exp(2 * b) * (1 + 2 * b)
-    schur = math.sqrt((1 + a + b) * (n * (1 + 2 * b) ** 2 / (8 * b) + a))
+    column = n * (1 + 2 * b) ** 2 / (8 * b) + a  # seven weights of up to one half and more
+    schur = math.sqrt((1 + a + b) * column)
     squares = min(math.sqrt(n) * (1 + b) + a, schur, math.exp(b) * (1 + b) + a, math.sqrt(n) * (1 + a + b))
     truth = {
         "W1": sharp, "W2": a + refined_w2_constant(b) - b, "Winf": 1 + a + b, "max": 1 + a + b,
-        "mean": min(sharp, n * (1 + a + b)), "frobenius": squares,
+        "mean": column, "frobenius": squares,
     }  # fmt: skip
     found = certify(**ISSUE, b_query=BIAS, n=n, search=False)
     assert found.betas[0] == pytest.approx(b, rel=1e-9, abs=0.0)
@@ -42,8 +43,10 @@ def test_constants_with_a_bias():
         assert truth[metric] <= found.row(metric).constant <= truth[metric] * (1 + 1e-9)
     masked = certify(**ISSUE, b_query=np.array(BIAS) / 400.0, n=50, causal=True, search=False)
     small = 1.01
-    mean = a + math.exp(2 * small) * (1 + 2 * small) * sum(1 / i for i in range(1, 51))
-    for metric, constant in (("mean", mean), ("max", 1 + a + small), ("frobenius", math.sqrt(50) * (1 + a + small))):
+    shares = [min(1 / (1 + (i - 1) * math.exp(-2 * small)), (1 + 2 * small) / (4 * small)) for i in range(2, 51)]
+    mean = a + sum(share * (1 + 2 * small * (1 - share)) for share in shares)
+    largest = 1 + a + small
+    for metric, constant in (("mean", mean), ("max", largest), ("frobenius", math.sqrt(largest * mean))):
         assert constant <= masked.row(metric).constant <= constant * (1 + 1e-9)
 
 

@@ -41,7 +41,9 @@ def test_bound_and_floor():
     assert variance_bound(0.5) == pytest.approx(math.tanh(0.25) ** 2, rel=1e-14, abs=0.0)
     assert variance_bound(math.log(9.0)) == pytest.approx(1.0, rel=1e-14, abs=0.0)
     assert variance_floor(0.5) == pytest.approx((1.0 - math.tanh(0.25)) ** 2, rel=1e-14, abs=0.0)
-    assert variance_floor(1e4) == variance_floor(4.0) == 0.0
+    assert variance_floor(4.0) == pytest.approx((1.0 - math.tanh(2.0)) ** 2, rel=1e-13, abs=0.0)
+    assert variance_floor(40.0) == pytest.approx(4.0 * math.exp(-80.0), rel=1e-13, abs=0.0)
+    assert variance_floor(1e4) == 0.0
     assert variance_bound(0.0) == 0.0
     assert variance_floor(0.0) == 1.0
     assert variance_bound(exact(1e-9)).lo <= math.tanh(5e-10) ** 2 <= variance_bound(exact(1e-9)).hi

@@ -1,6 +1,7 @@
 """Widths that are planted in theory/lipschitz: each is caught by the named test or claim."""
 
 CERTIFY = "tests/lipschitz/test_certify.py::"
+CERTIFY_AT = "tests/lipschitz/test_certify_at.py::"
 NORMS = "tests/lipschitz/test_local_norms.py::"
 MATCHING = "tests/lipschitz/test_matching.py::"
 
@@ -8,6 +9,7 @@ WEIGHTS = "lipschitz/certificate/weights.py"
 UPPER = "lipschitz/certificate/upper_bounds.py"
 LOWER = "lipschitz/certificate/lower_bounds.py"
 CERTIFICATE = "lipschitz/certificate/certify.py"
+HERE = "lipschitz/certificate/local.py"
 BIASED = "lipschitz/certificate/biased.py"
 REFINED = "lipschitz/constants/refined.py"
 LOCAL = "lipschitz/local_norms.py"
@@ -27,7 +29,7 @@ WIDTHS = [
     ("squares-for-the-largest", "certificate.valid", UPPER,
      "together(2.0)", "together(math.inf)"),
     ("root-dropped-at-a-distance", CERTIFY + "test_distance_attention", UPPER,
-     "squares = bounded + [_times_root(bound, n)", "squares = bounded + [_times(bound, 1.0, \"\")"),
+     "squares = [_times_root(bound, n)", "squares = [_times(bound, 1.0, \"\")"),
     ("root-dropped-under-a-mask", "certificate.valid", UPPER,
      "by_tokens[\"frobenius\"] = [_times_root(bound, n)", "by_tokens[\"frobenius\"] = [_times(bound, 1.0, \"\")"),
     ("number-dropped-in-the-mean", "certificate.valid", UPPER,
@@ -59,6 +61,16 @@ WIDTHS = [
     ("turns-forgotten", "certificate.rotary", WEIGHTS,
      " if apart else _product_norm(one, other)", " if False else _product_norm(one, other)"),
     ("query-dropped-where-turned", "certificate.rotary", BIASED, "sharp_w1_constant(beta) + alpha", "0.5 * alpha"),
+    ("weight-halved", "certificate.columns", BIASED, "np.array([n - 1.0])", "np.array([2.0 * n])"),
+    ("slope-of-the-largest", "certificate.distances", "lipschitz/certificate/distant.py",
+     "1.0 + 1.25 * spread", "1.0 + 1.2 * spread"),
+    ("own-part-forgotten", "certificate.local", HERE,
+     "@ by_query\n        blocks", "@ (0.0 * by_query)\n        blocks"),
+    ("weights-that-stay", "certificate.local", HERE,
+     "change = np.maximum(np.maximum(most - part.weights, part.weights - least), 0.0)", "change = 0.0 * part.weights"),
+    ("blocks-that-stay", "certificate.local", HERE, "spread = part.value * moved", "spread = 0.0 * moved"),
+    ("sum-of-the-largest", CERTIFY_AT + "test_norms_are_those_of_the_jacobian", HERE,
+     "share.sum() * np.maximum(", "share.max() * np.maximum("),
     ("largest-head-alone", "certificate.valid", UPPER, "above(math.fsum(parts))", "above(max(parts))"),
     ("largest-six-tenths", "certificate.valid", UPPER, "summed(biased.largest)", "0.6 * summed(biased.largest)"),
     ("root-dropped-without-a-mask", "certificate.valid", UPPER,

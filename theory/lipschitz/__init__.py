@@ -12,6 +12,7 @@ from theory._lazy import open_lazily
 if TYPE_CHECKING:
     from theory.lipschitz.certificate import (
         certify as certify,
+        certify_at as certify_at,
         read_weights as read_weights,
     )
     from theory.lipschitz.displacement import (

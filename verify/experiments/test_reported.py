@@ -2,9 +2,11 @@
 
 Margins were fixed before the runs (``theory/experiments/arms/plan.toml``): a factor of 1.1 in the training loss, two
 points of a hundred of the score. So were the comparisons of scores at the end; those of training losses and of early
-scores, which earlier tables had, were added while the runs were under way. Supported means the margin itself, at the lower end of an interval that holds for all comparisons
-at once with probability 0.95; refuted means that not even its upper end reaches the margin. What these runs cannot
-decide is claimed neither way: it is a row of the table of gains, with the number of pairs that would decide it.
+scores, which earlier tables had, were added while the runs were under way, and five times as long a training for arms
+without a block was planned when the others were known. Supported means the margin itself, at the lower end of an
+interval that holds for all comparisons at once with probability 0.95; refuted means that not even its upper end reaches
+the margin. What these runs cannot decide is claimed neither way: it is a row of the table of gains, with the number of
+pairs that would decide it.
 """
 
 import numpy as np
@@ -30,7 +32,14 @@ TASKS = {
         "fresh bodies for every pair, 16 for training and 8 for testing; 200 faces of a body, drawn, attend to each other; dimension and width 64",
         "16 pairs of runs of 60 epochs",
     ),
+    "numerals": (
+        "on English numerals to be written in German and French",
+        "numbers below 100 000 drawn for every pair, 200 for training and 150 for testing, each in both languages, none of those by which rates were chosen; symbols of source and target attend to each other behind a causal mask; dimension and width 32",
+        "16 pairs of runs of 150 epochs",
+    ),
 }
+TASKS["digits-long"] = (*TASKS["digits"][:2], "16 pairs of runs of 1000 epochs, planned when those of 200 were known")
+TASKS["meshes-long"] = (*TASKS["meshes"][:2], "12 pairs of runs of 300 epochs, planned when those of 60 were known")
 ARMS = {
     "linear": "a linear classifier without attention",
     "published-dot": "dot products without residual connections",
@@ -57,6 +66,10 @@ MEANS = (
     "differences within pairs are independent, on digits given the images, and symmetric about their mean; Hartigan's intervals, 0.95 for all comparisons at once",
 )
 PERMUTED, AGAIN = Condition("permuted", "paired"), Condition("true", "again")
+UNTOLD = {  # comparisons without this twin
+    ("numerals", "linear"): PERMUTED,  # it translates nothing, as the linear map does: equal gains have no interval
+    ("numerals", "plain"): AGAIN,  # other starts alone move the share of translations by more than the margin
+}
 ROOM = 50.0  # a verdict leaves a hundredth of the margin undecided, half of the scale
 
 
@@ -75,18 +88,18 @@ def compared(task, name, finds, *, quantity="score", claimed=None):
         finds=(finds,),
     )
     large = 0.99 if quantity.endswith("score") else np.log(1e5)
-    wrong = 0.01 if quantity.endswith("score") else 1000.0
+    wrong = 0.01 if quantity.endswith("score") else 1e5
     twins = [
         constant("all", "the gain is of ninety-nine points, or the loss is a hundred-thousandth", margin=large),
         bug(
             "unit",
-            "the first arm's numbers are in percent, or its losses added up over a thousand tokens",
+            "the first arm's numbers are in percent, or its losses in hundred-thousandths of a nat",
             factor=wrong,
         ),
     ]
-    if what.ours in TWINS[PERMUTED]:
+    if what.ours in TWINS[PERMUTED] and UNTOLD.get((task, name)) != PERMUTED:
         twins.append(hypothesis("permuted", "the first arm learned the labels of other tokens", labels="permuted"))
-    if what.ours in TWINS[AGAIN]:
+    if what.ours in TWINS[AGAIN] and UNTOLD.get((task, name)) != AGAIN:
         twins.append(
             bug("again", "it is the first arm from another start, against itself", start="again", theirs=what.ours)
         )
@@ -169,3 +182,19 @@ test_digits_carried = compared("digits", "carried", YES)
 test_digits_block = compared("digits", "block", NO)
 test_digits_plain = compared("digits", "plain", NO)
 test_digits_linear = compared("digits", "linear", NO)
+
+test_numerals_residual = compared("numerals", "residual", YES)
+test_numerals_block = compared("numerals", "block", NO)
+test_numerals_plain = compared("numerals", "plain", YES)
+test_numerals_linear = compared("numerals", "linear", YES)
+
+test_digits_long_published = compared("digits-long", "published", YES)
+test_digits_long_network = compared("digits-long", "network", YES)
+test_digits_long_distance = compared("digits-long", "distance", NO)
+test_digits_long_residual = compared("digits-long", "residual", YES)
+test_digits_long_linear = compared("digits-long", "linear", NO)
+
+test_meshes_long_published = compared("meshes-long", "published", YES)
+test_meshes_long_network = compared("meshes-long", "network", YES)
+test_meshes_long_carried = compared("meshes-long", "carried", YES)
+test_meshes_long_linear = compared("meshes-long", "linear", YES)

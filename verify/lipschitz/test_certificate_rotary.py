@@ -13,12 +13,12 @@ STEP = 2.0**-10  # of the radius: how far tokens are moved where the constant is
 QUARTER = np.array([[0.0, -1.0], [1.0, 0.0]])
 
 
-def outputs(tokens, weights, bias, turns, causal):
+def outputs(tokens, weights, biases, turns, causal):
     """What the layer makes of tokens, by the formula: every query and key is turned by its position."""
     points = exact(tokens)
     scale = 1.0 / np.sqrt(exact(float(weights["w_query"].shape[0])))
     q, k, v = (points @ exact(weights[name].T) for name in ("w_query", "w_key", "w_value"))
-    q = q + exact(bias)
+    q, k = q + exact(biases["b_query"]), k + exact(biases["b_key"])
     rows = []
     for i in range(len(tokens)):
         seen = range(i + 1 if causal else len(tokens))
@@ -44,7 +44,7 @@ def sizes(before, after):
 
 
 def drawn(run, reach):
-    """Yield weights, bias, radius, isometries of the positions, tokens before and after a move, and the mask."""
+    """Yield weights, biases, radius, isometries of the positions, tokens before and after a move, and the mask."""
     for k, rng in enumerate(run.draws(quick=12, paper=120)):
         d, size, n, radius = 1 + k % 3, 3, int(rng.integers(2, 6)), (1.0, 2.0**-6, 2.0**5)[k // 2 % 3]
         weights = {name: 0.6 * rng.normal(size=(size, d)) for name in ("w_query", "w_key", "w_value")}
@@ -55,7 +55,10 @@ def drawn(run, reach):
         if displacement(x, y, 1.0).lo >= FLOOR * radius:
             yield (
                 weights,
-                0.3 * radius * rng.normal(size=size),
+                {
+                    "b_query": 0.3 * radius * rng.normal(size=size),
+                    "b_key": rng.choice([0.0, 0.3]) / radius * rng.normal(size=size),
+                },
                 radius,
                 turns,
                 x,
@@ -86,15 +89,22 @@ def attained(reach):
             turns = [sign * QUARTER if i in turned else np.eye(2) for i in range(len(places))]
             x = reach * radius * (1.0 - STEP) * np.array(places)[:, np.newaxis]
             y = x + STEP * radius * np.array(moves)[:, np.newaxis]
-            yield weights, np.zeros(2), radius, turns, x, y, causal, rows
+            yield weights, {"b_query": np.zeros(2), "b_key": np.zeros(2)}, radius, turns, x, y, causal, rows
+        # keys are their bias alone, turned to either side of the query, which moves from one to the other
+        weights = {"w_query": np.array([[root], [0.0]]), "w_key": np.zeros((2, 1)), "w_value": np.array([[1.0]])}
+        biases = {"b_query": np.zeros(2), "b_key": np.array([0.0, 1.0 / radius])}
+        x = reach * radius * (1.0 - STEP) * np.array([[1.0], [-1.0]] * 20 + [[0.0]])
+        turns = [-QUARTER, QUARTER] * 20 + [np.eye(2)]
+        for causal in (False, True):
+            yield weights, biases, radius, turns, x, x + STEP * radius, causal, ("max",)
 
 
 @verifies(
     Claim(
         "certificate.rotary",
         "where positions turn queries and keys, the product of norms gives constants that hold at all positions",
-        r"Scores $\sigma\langle T_i(W_Qx_i + b_Q), T_jW_Kx_j\rangle$ with isometries $T_i$ of the positions: with $\alpha = \sigma\|W_Q\|\|W_K\|R^2$ and $\beta = \alpha + \sigma\|W_K\||b_Q|R$ the largest displacement grows by at most $1 + \alpha + \beta$ under any mask, the mean one by $e^{2\beta}(1 + 2\beta) + \alpha$, under a causal mask by $\alpha + e^{2\beta}(1 + 2\beta)H_n$, and the root of the sum of squares as in certificate.query-bias, under a causal mask by $\sqrt n(1 + \alpha + \beta)$, times $\|V\|$",
-        assumptions=("dot product", "no key bias", "no token is longer than R", "positions fixed"),
+        r"Scores $\sigma\langle T_i(W_Qx_i + b_Q), T_j(W_Kx_j + b_K)\rangle$ with isometries $T_i$ of the positions: with $\kappa = \|W_K\|R + |b_K|$, $\alpha = \sigma\|W_Q\|R\kappa$ and $\beta = \sigma(\|W_Q\|R + |b_Q|)\kappa$ the largest displacement grows by at most $1 + \alpha + \beta$ under any mask, the mean one by $e^{2\beta}(1 + 2\beta) + \alpha$, under a causal mask by $\alpha + e^{2\beta}(1 + 2\beta)H_n$, and the root of the sum of squares as in certificate.query-bias, under a causal mask by $\sqrt n(1 + \alpha + \beta)$, times $\|V\|$",
+        assumptions=("dot product", "no token is longer than R", "positions fixed"),
         spec=("MA.L6", "MA.L7", "MA.M2", "MA.K3"),
         cites=(),
         source_status=("derived",),
@@ -102,14 +112,16 @@ def attained(reach):
     constant("half", "the constants are half as large", factor=0.5),
     hypothesis("outside", "tokens may lie at distance 1.3 R", reach=1.3),
     bug("unturned", "the norm of the product stands for the product of norms", rotary=False),
+    bug("unbiased-keys", "the bias of the keys is dropped, as if it dropped out of the softmax", keys=0.0),
 )
-def test_rotary(run, *, factor=1.0, reach=1.0, rotary=True):
+def test_rotary(run, *, factor=1.0, reach=1.0, rotary=True, keys=1.0):
     for way, cases in (("drawn", drawn(run, reach)), ("nearly attained", attained(reach))):
-        for weights, bias, radius, turns, x, y, causal, rows in cases:
+        for weights, biases, radius, turns, x, y, causal, rows in cases:
             options = {"n": len(x), "causal": causal, "rotary": rotary, "search": False}
-            found = certify(**weights, b_query=bias, radius=radius, **options)
+            given = {**biases, "b_key": keys * biases["b_key"]}
+            found = certify(**weights, **given, radius=radius, **options)
             before = sizes(exact(x), exact(y))
-            after = sizes(*(outputs(tokens, weights, bias, turns, causal) for tokens in (x, y)))
+            after = sizes(*(outputs(tokens, weights, biases, turns, causal) for tokens in (x, y)))
             for metric in rows:
                 bound = factor * found.row(metric).constant
                 part = f"{metric} causal" if causal else metric

@@ -31,10 +31,10 @@ from theory.evidence.once import once
 from theory.lipschitz import studies
 from theory.lipschitz.constants import (
     contaminated_share,
-    joint_constant,
     mean_distance,
     sampling_deviation,
     sampling_distance,
+    sharp_w1_constant,
     unseen_distance,
 )
 from theory.lipschitz.studies import RARE, SLOPES
@@ -216,11 +216,11 @@ def expected(mu, n):
     Claim(
         "gibbs.sampling",
         "N drawn tokens are within half the diameter over root N of their law on a line, and their images within that times the constant of attention; not so in three dimensions",
-        r"$E = [0, D]$: $\mathbb{E}W_1(m_N, \mu) \le \frac D{2\sqrt N}$, attained at $N = 1$, and $\mathbb{E}W_1(Tm_N, T\mu) \le \frac{C_1\|V\|D}{2\sqrt N}$; on $[0, 1]^3$ some $\mu$ has $\mathbb{E}W_1 \ge \frac14N^{-1/3}$",
+        r"$E = [0, D]$: $\mathbb{E}W_1(m_N, \mu) \le \frac D{2\sqrt N}$, attained at $N = 1$, and $\mathbb{E}W_1(Tm_N, T\mu) \le \frac{C_1\|V\|D}{2\sqrt N}$, $C_1 = e^{2\alpha}(1 + 2\alpha)$; on $[0, 1]^3$ some $\mu$ has $\mathbb{E}W_1 \ge \frac14N^{-1/3}$",
         assumptions=("independent tokens", "finitely many atoms", r"lattices of $N = m^3 \ge 8$ atoms"),
         spec=("MA.A4",),
         cites=SOURCES,
-        source_status=("derived", "refereed on paper"),
+        source_status=("derived",),
     ),
     constant("rate", "the distance falls like 1/N", rate=1.0),
     constant("near", "the constant is two per cent smaller", factor=0.98),
@@ -250,7 +250,7 @@ def test_sampling(run, *, rate=0.5, factor=1.0, dim=1, extra=0, stretched=True, 
     yield equals(expected(fair, 1 + extra), bound(1.0, 1), n=1, part="attained")
     yield equals(sampling_distance(exact(1.0), 1), bound(1.0, 1), n=1, part="constant")
     for alpha, n, rare in ((0.5, 4, Fraction(1, 2)), (1.0, 8, Fraction(1, 2)), (2.0, 32, Fraction(1, 64))):
-        stretch = joint_constant(exact(alpha)) if stretched else 1
+        stretch = sharp_w1_constant(exact(alpha)) if stretched else 1
         yield at_most(mean_after(alpha, n, rare), stretch * bound(2.0, n), n=n, alpha=alpha, part="attention")
     for m in (3, 4, 6, 8):
         n = m**3

@@ -12,8 +12,8 @@ from theory.evidence import ROOT, Table
 from theory.evidence.provenance import stored
 from theory.experiments.analysis import read_arms, read_manifest, runs_of
 from theory.experiments.analysis.arms import FOLDER, TASKS
-from theory.experiments.arms.arm import ARMS
-from theory.experiments.arms.plan import FILE, budget, conditions, tasks
+from theory.experiments.arms.arm import find_arm
+from theory.experiments.arms.plan import FILE, arms_of, budget, conditions, tasks
 
 HOME = Path(__file__).parents[3]
 SHARED = ("search", "margins", "comparisons")  # parts of the plan that every task has
@@ -70,7 +70,7 @@ def test_the_plan_is_older_than_the_tables(task):
 def disagree(task, runs, search, curves):
     """Tell in what the tables of a task contradict each other or the plan."""
     own = budget(task)
-    for arm in ARMS:
+    for arm in map(find_arm, arms_of(task)):
         key = {"architecture": arm.architecture, "similarity": arm.similarity}
         tried = search.where(**key)
         best = int(np.argmin(tried["validation_loss"]))

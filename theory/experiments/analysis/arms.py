@@ -14,7 +14,7 @@ from theory.experiments.arms.arm import Arm, find_arm
 from theory.experiments.arms.plan import PLAIN, Condition
 
 FOLDER = Path(__file__).parent.parent / "results"
-TASKS = ("moons", "digits", "meshes")
+TASKS = ("moons", "digits", "meshes", "numerals", "digits-long", "meshes-long")
 PARTS = ("", "-search", "-curves")
 Array = NDArray[np.float64]
 

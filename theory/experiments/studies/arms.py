@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from theory.evidence import Interval, Kind, Table
 from theory.experiments.analysis import arms, paired
-from theory.experiments.arms import ARMS, margin
-from theory.experiments.arms.plan import PLAIN, Condition, comparisons
+from theory.experiments.arms import find_arm, margin
+from theory.experiments.arms.plan import PLAIN, Condition, arms_of, comparisons
 
 Array = NDArray[np.float64]
 TOGETHER = 0.05  # the probability that any of all comparisons on all tasks is judged wrongly
 COLUMNS = {"score": "score", "loss": "train_loss", "early-score": "early_score", "early-loss": "early_loss"}
 _OF_LOSS = ("published", "chart")  # comparisons that were reported of the training loss too
-_LOSSES = ("moons", "digits", "meshes")  # the tasks of which they were
+_LOSSES = ("moons", "digits", "meshes", "numerals")  # the tasks of which they were
 _EARLY = (("chart", "early-score"), ("chart", "early-loss"), ("published", "early-loss"))  # on moons, after a tenth
 
 
@@ -77,7 +77,7 @@ def _of_all_tasks(part: str) -> Table:
 
 
 def summarise_arms(runs: Table) -> Table:
-    """Return a row per task and arm: what it scores, with a 95 % interval, and how it was trained.
+    """Return a row per task and arm: the mean of what it scores, its 95 % interval, and how it was trained.
 
     ``settled`` is the logarithm by which the mean training loss fell in the last tenth of the training, infinite where
     a run diverged.
@@ -87,11 +87,12 @@ def summarise_arms(runs: Table) -> Table:
 
 def _arms(runs: Table) -> Iterator[dict[str, Any]]:
     for task in arms.TASKS:
-        for arm in ARMS:
+        for arm in map(find_arm, arms_of(task)):
             own = arms.runs_of(runs.where(task=task), arm)
             yield {
                 "task": task, "architecture": arm.architecture, "similarity": arm.similarity,
-                "score": enclose_gain(own["score"]), "noisy": enclose_gain(own["noisy"]),
+                "mean": float(own["score"].mean()), "score": enclose_gain(own["score"]),
+                "noisy": enclose_gain(own["noisy"]),
                 "test_loss": float(own["test_loss"].mean()), "train_loss": float(own["train_loss"].mean()),
                 "settled": _settled(own["late_loss"].mean(), own["train_loss"].mean()),
                 "parameters": int(own["parameters"][0]), "rate": float(own["rate"][0]),
@@ -105,7 +106,7 @@ def _settled(late: float, last: float) -> float:
 
 def pair_gains(
     runs: Table, compared: Comparison, *, condition: Condition = PLAIN, other: Condition | None = None,
-    factor: float = 1.0, shift: int = 0,
+    factor: float = 1.0,
 ) -> Array:  # fmt: skip
     """Return what the first arm gains over the second in every pair: of scores the difference, of losses its logarithm.
 
@@ -118,15 +119,13 @@ def pair_gains(
         Under which the first arm was run, and the second one, if another.
     factor : float, default 1.0
         By which the numbers of the first arm are multiplied: 1 but for a mistake.
-    shift : int, default 0
-        By how many places the second one's runs are moved among the pairs: 0 but for a mistake.
     """
     column = COLUMNS[compared.quantity]
     own = runs.where(task=compared.task)
     ours, theirs = arms.pair_scores(
         own, compared.ours, compared.theirs, condition=condition, other=other, column=column
     )
-    ours, theirs = factor * ours, np.roll(theirs, shift)
+    ours = factor * ours
     with np.errstate(invalid="ignore"):  # of two runs that diverged
         return np.log(theirs / ours) if compared.quantity.endswith("loss") else ours - theirs
 
@@ -134,10 +133,10 @@ def pair_gains(
 def summarise_gains(runs: Table) -> Table:
     """Return a row per comparison: what the first arm gains over the second.
 
-    ``gain`` is the mean, enclosed so that with probability .95 all comparisons hold at once; ``alone`` the 95 %
-    interval; ``value`` the two-sided p-value of no gain by the sign-flip test, ``holm`` adjusted for all comparisons;
-    ``needed`` how many pairs would tell a gain of this size from the margin, with probability 0.9, at the level that
-    each comparison has among all.
+    ``mean`` is that of the pairs, ``gain`` the one behind it, enclosed so that with probability .95 all comparisons
+    hold at once; ``alone`` the 95 % interval; ``value`` the two-sided p-value of no gain by the sign-flip test,
+    ``holm`` adjusted for all comparisons; ``needed`` how many pairs would tell a gain of this size from the margin,
+    with probability 0.9, at the level that each comparison has among all.
     """
     rows = [_gain(runs, compared) for compared in list_comparisons()]
     adjusted = paired.adjust_holm([row["value"] for row in rows]).tolist()
@@ -149,7 +148,8 @@ def _gain(runs: Table, compared: Comparison) -> dict[str, Any]:
     sound = bool(np.isfinite(gains).all())
     value = 2.0 * min(paired.flip_signs(gains), paired.flip_signs(-gains)) if sound else 1.0
     return {
-        **compared._asdict(), "pairs": len(gains), "gain": enclose_together(gains), "alone": enclose_gain(gains),
+        **compared._asdict(), "pairs": len(gains), "mean": float(gains.mean()),
+        "gain": enclose_together(gains), "alone": enclose_gain(gains),
         "margin": compared.margin, "value": min(value, 1.0),
         "needed": paired.count_pairs(gains, compared.margin, level=_each()) if sound else paired.MOST,
     }  # fmt: skip

@@ -1,5 +1,8 @@
 """Scores on test data of every arm: five similarities in three architectures, and a linear map without attention.
 
+Of numerals the score is the share of whole translations without a fault. Longer runs have five times as many epochs, of
+arms without a block; not all were run so.
+
 A row is a similarity; marks tell the architecture around it. Features are those of metric-attention: so the first two
 rows differ by its network (and by queries that are keys), the second and the fourth by its distance, the third and the
 fourth by its network alone. All arms of a task have the same budget and the rate that each chose by validation loss;
@@ -16,7 +19,7 @@ from theory.evidence import Interval, Table
 from theory.experiments import studies
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
-from theory.figures.experiments.attentions import ARCHITECTURES, HUES, SIMILARITIES, TASKS
+from theory.figures.experiments.attentions import ARCHITECTURES, COLUMNS, HUES, SIMILARITIES, TASKS
 
 TITLE = "test scores of attentions, with and without what surrounds them in a transformer"
 STUDY = studies.arm_runs
@@ -29,28 +32,29 @@ _SIZE = 3.6
 def draw(table: Table) -> Figure:
     """Draw a panel per task."""
     means = studies.summarise_arms(table)
-    figure = style.canvas(style.DOUBLE, 2.7)
-    panels = figure.subplots(1, len(TASKS), sharey=True)
-    for letter, axes, (task, words) in zip("abcd", panels, TASKS.items(), strict=False):
+    figure = style.canvas(style.DOUBLE, 4.8)
+    panels = figure.subplots(len(TASKS) // COLUMNS, COLUMNS, sharey=True)
+    for letter, axes, (task, words) in zip("abcdef", panels.flat, TASKS.items(), strict=True):
         part = means.where(task=task)
         plain = part.where(architecture="linear")
         runs, epochs = int(plain["runs"][0]), int(plain["epochs"][0])
         style.panel(axes, letter, f"{words}\n{runs} runs, {epochs} epochs")
-        _linear(axes, plain.intervals("score")[0])
+        _linear(axes, plain.intervals("score")[0], float(plain["mean"][0]))
         for row, similarity in enumerate(SIMILARITIES):
             for architecture in ARCHITECTURES:
-                one = part.where(architecture=architecture, similarity=similarity).intervals("score")[0]
-                _mark(axes, one, row, architecture, HUES[similarity])
+                for one in part.where(architecture=architecture, similarity=similarity).intervals("score"):
+                    _mark(axes, one, row, architecture, HUES[similarity])
         axes.set(xlabel="test score", ylim=(len(SIMILARITIES) - 0.5, -0.5))
         axes.tick_params(axis="y", length=0)
-    panels[0].set_yticks(range(len(SIMILARITIES)), list(SIMILARITIES.values()))
+    panels[0, 0].set_yticks(range(len(SIMILARITIES)), list(SIMILARITIES.values()))
     figure.legend(handles=_legend(), loc="outside upper center", ncols=4)
     return figure
 
 
-def _linear(axes: Axes, score: Interval) -> None:
-    axes.axvspan(score.lo, score.hi, color=style.PALE, linewidth=0.0)
-    style.guide(axes, x=score.mid, line="dashed")
+def _linear(axes: Axes, score: Interval, mean: float) -> None:
+    if np.isfinite(score.lo):  # not so where all runs score the same: none of the translations, say
+        axes.axvspan(score.lo, score.hi, color=style.PALE, linewidth=0.0)
+    style.guide(axes, x=mean, line="dashed")
 
 
 def _mark(axes: Axes, score: Interval, row: int, architecture: str, hue: str) -> None:

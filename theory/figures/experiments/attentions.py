@@ -13,4 +13,8 @@ HUES = {
     "none": style.GREY,
 }  # fmt: skip
 ARCHITECTURES = {"published": "weighted means alone", "residual": "with residual", "block": "transformer block"}
-TASKS = {"moons": "two moons", "digits": "digits", "meshes": "meshes"}
+TASKS = {
+    "moons": "two moons", "digits": "digits", "meshes": "meshes",
+    "numerals": "numerals", "digits-long": "digits, longer", "meshes-long": "meshes, longer",
+}  # fmt: skip
+COLUMNS = 3  # tasks beside each other; the longer runs stand below those that they prolong

@@ -1,8 +1,9 @@
 """Learning curves of all arms: training loss and test score, means over the runs, at the rate that each arm chose.
 
 Colours are similarities; thin dotted lines are weighted means alone, as published, dashed ones have residual
-connections, solid ones are transformer blocks. The grey line is the linear map. Where a run has diverged there is no
-mean, and no line.
+connections, solid ones are transformer blocks. The grey line is the linear map. Of numerals the score is the share of
+translations without a fault; longer runs have five times as many epochs, of arms without a block. Where a run has
+diverged there is no mean, and no line.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from theory.evidence import Table
 from theory.experiments import studies
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
-from theory.figures.experiments.attentions import ARCHITECTURES, HUES, SIMILARITIES, TASKS
+from theory.figures.experiments.attentions import ARCHITECTURES, COLUMNS, HUES, SIMILARITIES, TASKS
 
 TITLE = "learning curves of attentions, with and without what surrounds them in a transformer"
 STUDY = studies.arm_curves
@@ -25,6 +26,9 @@ DATA = (
     "experiments/results/arms-moons-curves.csv",
     "experiments/results/arms-digits-curves.csv",
     "experiments/results/arms-meshes-curves.csv",
+    "experiments/results/arms-numerals-curves.csv",
+    "experiments/results/arms-digits-long-curves.csv",
+    "experiments/results/arms-meshes-long-curves.csv",
 )
 
 _LOOKS: dict[str, tuple[Any, float]] = {
@@ -35,18 +39,20 @@ _MEASURES = {"train_loss": "training loss (nat)", "score": "test score"}
 
 def draw(table: Table) -> Figure:
     """Draw a column per task: training loss above, score on test data below."""
-    figure = style.canvas(style.DOUBLE, 3.7)
-    panels = figure.subplots(2, len(TASKS), sharex="col")
+    figure = style.canvas(style.DOUBLE, 6.8)
+    panels = figure.subplots(2 * len(TASKS) // COLUMNS, COLUMNS)
     shown = table.where(labels="true", start="paired")
-    for column, (task, words) in enumerate(TASKS.items()):
+    for place, (task, words) in enumerate(TASKS.items()):
         part = shown.where(task=task)
-        style.panel(panels[0, column], "abcd"[column], words)
-        for axes, measure in zip(panels[:, column], _MEASURES, strict=True):
+        row, column = 2 * (place // COLUMNS), place % COLUMNS
+        style.panel(panels[row, column], "abcdef"[place], words)
+        for axes, measure in zip(panels[row : row + 2, column], _MEASURES, strict=True):
             _lines(axes, part, measure)
             axes.set_xlim(0.0, part["epoch"].max())
-        panels[0, column].set_yscale("log")
-        panels[1, column].set_xlabel("epoch")
-    for row, words in enumerate(_MEASURES.values()):
+        panels[row, column].set_yscale("log")
+        panels[row, column].tick_params(labelbottom=False)
+        panels[row + 1, column].set_xlabel("epoch")
+    for row, words in enumerate([*_MEASURES.values()] * (len(TASKS) // COLUMNS)):
         panels[row, 0].set_ylabel(words)
     figure.legend(handles=_legend(), loc="outside upper center", ncols=5, columnspacing=1.4)
     return figure

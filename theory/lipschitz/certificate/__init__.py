@@ -11,6 +11,11 @@ if TYPE_CHECKING:
         Row as Row,
         certify as certify,
     )
+    from theory.lipschitz.certificate.local import (
+        LocalCertificate as LocalCertificate,
+        LocalRow as LocalRow,
+        certify_at as certify_at,
+    )
     from theory.lipschitz.certificate.lower_bounds import (
         Stretch as Stretch,
         enclose_stretch as enclose_stretch,

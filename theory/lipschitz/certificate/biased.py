@@ -36,27 +36,42 @@ a linear one at both ends. Without a bias :math:`\beta = \alpha`, and all consta
 :mod:`theory.lipschitz.constants`.
 
 **Rotary positions** turn queries and keys by isometries :math:`T_i` of their positions: the score of tokens i and j is
-:math:`\langle b_{ij}(x_i), x_j\rangle`, :math:`b_{ij}(x) = B_{ij}^\top x + c_{ij}`, :math:`B_{ij} = \sigma
-W_Q^\top T_i^\top T_jW_K`, :math:`c_{ij} = \sigma W_K^\top T_j^\top T_ib_Q`, without a key bias, which would not drop
-out. At all positions :math:`\|B_{ij}\| \le \sigma\|W_Q\|\|W_K\|` and :math:`|c_{ij}| \le \sigma\|W_K\||b_Q|`;
-let these make :math:`\alpha` and :math:`\beta`. Displacements move outputs by
+:math:`\langle b_{ij}(x_i), x_j\rangle`, :math:`b_{ij}(x) = B_{ij}^\top x + c_{ij}`, :math:`B_{ij} = \sigma W_Q^\top
+T_i^\top T_jW_K`, :math:`c_{ij} = \sigma W_K^\top T_j^\top T_ib_Q`, without a key bias. At all positions
+:math:`\|B_{ij}\| \le \sigma\|W_Q\|\|W_K\|` and :math:`|c_{ij}| \le \sigma\|W_K\||b_Q|`; let these make :math:`\alpha`
+and :math:`\beta`. Displacements move outputs by
 
 .. math:: dF_i = V\Bigl[\sum_jP_{ij}h_j + \sum_jP_{ij}(x_j - m_i)\bigl(\langle h_i, B_{ij}x_j\rangle + \langle
           b_{ij}(x_i), h_j\rangle\bigr)\Bigr],
 
 of which the query's part is at most :math:`\sum_jP_{ij}|x_j - m_i|\,\|B_{ij}\|R|h_i| \le \alpha|h_i|`, no more a
 covariance but bounded as one, while :math:`|b_{ij}(x_i)| \le \beta/R`, and scores within :math:`\pm\beta` make
-:math:`P_{ij} \le e^{2\beta}/n`, or over i under a causal mask. So :func:`largest`, :func:`masked`, :func:`counted`, and
-:func:`together` for the largest displacement hold as they are, and :func:`joint` for the mean. Measures of tokens have
-no positions: nothing is said of Wasserstein distances.
+:math:`P_{ij} \le e^{2\beta}/n`, or over i under a causal mask. A key bias does not drop out: it adds
+:math:`\sigma\langle T_i(W_Qx_i + b_Q), T_jb_K\rangle` to the score, which moves with the query by at most
+:math:`\sigma\|W_Q\||b_K||h_i|`, and with no key; so, with :math:`\kappa = \|W_K\|R + |b_K|`, the same holds for
+:math:`\alpha = \sigma\|W_Q\|R\kappa` and :math:`\beta = \sigma(\|W_Q\|R + |b_Q|)\kappa`, which bounds all scores. So
+:func:`largest`, :func:`masked`, :func:`counted`, and :func:`together` for the largest displacement hold as they are,
+and :func:`joint` for the mean. Measures of tokens have no positions: nothing is said of Wasserstein distances.
+
+**Columns.** The block of key j in row i of the Jacobian is :math:`P_{ij}V(I + (x_j - m_i)b_{ij}(x_i)^\top)`, and
+:math:`m_i = P_{ij}x_j + (1 - P_{ij})m'` with :math:`m'` in the ball, so that :math:`|x_j - m_i| \le 2R(1 - P_{ij})`.
+Scores within :math:`\pm\beta` of i tokens leave :math:`P_{ij} \le p_i = 1/(1 + (i - 1)e^{-2\beta})`. The block is at
+most :math:`\phi(p_i) = \max_{P \le p_i}P(1 + 2\beta(1 - P))`, attained at :math:`p_i` or at :math:`\frac{1 +
+2\beta}{4\beta}`. Without a mask a column has n of them and once the query's part: :func:`columns`. Under a causal mask
+row i sees i tokens, and in the first row the block is V and the query's part nothing: :func:`masked`, which is attained
+for :math:`\alpha = \beta \le \frac12` by a first token opposite to all others. Rows sum to at most :func:`largest`, and
+Schur's test is :func:`schur`. All of it holds with positions and biases.
 """
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from theory.lipschitz._numbers import exponential
-from theory.lipschitz.constants.bounded import causal_constant, max_norm_constant
+from theory.lipschitz.certificate.weights import Array
+from theory.lipschitz.constants.bounded import max_norm_constant
 from theory.lipschitz.constants.refined import refined_w2_constant, sharp_w1_constant
 
 
@@ -80,9 +95,30 @@ def largest(alpha: float, beta: float) -> float:
     return max_norm_constant((alpha + beta) / 2.0)
 
 
+def columns(alpha: float, beta: float, n: int) -> float:
+    r"""Return :math:`\alpha + n\phi(p_n)`, of the mean displacement of n tokens without a mask."""
+    return alpha + n * float(_blocks(beta, np.array([n - 1.0]))[0])
+
+
 def masked(alpha: float, beta: float, n: int) -> float:
-    r"""Return :math:`\alpha + e^{2\beta}(1 + 2\beta)H_n`, of the mean displacement under a causal mask."""
-    return causal_constant(beta, n) - (beta - alpha)
+    r"""Return :math:`\max(1, \alpha) + \sum_{i=2}^n\phi(p_i)`, of the mean displacement under a causal mask."""
+    return max(1.0, alpha) + float(_blocks(beta, np.arange(1.0, n)).sum())
+
+
+def schur(alpha: float, beta: float, n: int, *, causal: bool) -> float:
+    r"""Return the root of the product of :func:`largest` and the constant of the mean, in the Frobenius norm."""
+    return math.sqrt(largest(alpha, beta)) * math.sqrt((masked if causal else columns)(alpha, beta, n))
+
+
+def _blocks(beta: float, others: Array) -> Array:
+    r"""Return :math:`\phi(p_i)` for rows that see i - 1 ``others``."""
+    odds = others * math.exp(-2.0 * beta)
+    rest = odds / (1.0 + odds)
+    values = (1.0 + 2.0 * beta * rest) / (1.0 + odds)
+    if 2.0 * beta <= 1.0:
+        return values
+    top = (1.0 + 2.0 * beta) ** 2 / (8.0 * beta)
+    return np.where(rest <= (2.0 * beta - 1.0) / (4.0 * beta), top, values)
 
 
 def counted(alpha: float, beta: float, n: int) -> float:

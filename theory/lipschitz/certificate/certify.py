@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from theory._validate import as_choice, as_count, as_flag, as_generator, as_positive
 from theory.lipschitz.certificate.lower_bounds import Stretch, lower_bounds, turned_lower_bounds
 from theory.lipschitz.certificate.upper_bounds import UpperBound, above, distance_bounds, dot_bounds, turned_bounds
-from theory.lipschitz.certificate.weights import as_attention_weights, in_range
+from theory.lipschitz.certificate.weights import AttentionWeights, Norms, as_attention_weights, in_range
 
 METRICS = ("W1", "W2", "Winf", "mean", "max", "frobenius")
 _MOST = 10**7  # taken: the constant under a causal mask sums as many terms
@@ -114,6 +114,7 @@ def certify(
     n: int | None = None,
     w_out: ArrayLike | None = None,
     b_query: ArrayLike | None = None,
+    b_key: ArrayLike | None = None,
     scale: float | None = None,
     heads: int = 1,
     causal: bool = False,
@@ -138,8 +139,11 @@ def certify(
     w_out : array_like, shape (d_out, h * d_v), optional
         Output matrix; heads are concatenated unless it is given.
     b_query : array_like, shape (h * d_k,), optional
-        Bias of the queries. Those of keys, values and outputs change no constant and are not asked for: the first drops
-        out of the softmax, the others move all outputs alike. Distance attention admits none.
+        Bias of the queries. Those of values and outputs change no constant and are not asked for: they move all outputs
+        alike. Distance attention admits none.
+    b_key : array_like, shape (h * d_k,), optional
+        Bias of the keys, as many as ``w_key`` has rows. It enters the constants under ``rotary`` only; otherwise it
+        drops out of the softmax.
     scale : float, optional
         Factor of the scores.
     heads : int, default 1
@@ -152,8 +156,8 @@ def certify(
         Distance attention has ``w_key`` equal to ``w_query`` and multiplies by :math:`W_Q^\top W_Q/\sqrt{d_k}` before
         ``w_value``.
     rotary : bool, default False
-        Whether queries and keys are turned by their positions. Constants then hold for all positions and isometries,
-        and without a key bias only.
+        Whether queries and keys, their biases included, are turned by their positions. Constants then hold for all
+        positions and isometries.
     search : bool, default True
         Whether to look for displacements that are stretched much.
     rng : numpy.random.Generator, optional
@@ -179,7 +183,7 @@ def certify(
     """
     layer = as_attention_weights(
         w_query, w_key, w_value, w_out, heads=heads, causal=causal, residual=residual, score=score, b_query=b_query,
-        scale=scale,
+        b_key=b_key, scale=scale,
     )  # fmt: skip
     size = as_positive(radius, "radius")
     in_range(size, "radius")
@@ -192,8 +196,23 @@ def certify(
     if turned and layer.score != "dot":
         raise ValueError("rotary: expected dot products, which alone have a bound for all positions, got distances")
     norms = layer.norms(turned=turned)
+    alphas, betas, bounds = upper_bounds(layer, norms, size, count, turned=turned)
+    found: dict[str, Stretch] = {}
+    if searched:
+        found = turned_lower_bounds(layer) if turned else lower_bounds(generator, layer, norms, size, count)
+    rows = tuple(_row(metric, bounds.get(metric, []), found.get(metric), layer.residual, turned) for metric in METRICS)
+    return Certificate(rows, alphas, betas, size, count, layer.heads, layer.causal, layer.residual, layer.score, turned)
+
+
+def upper_bounds(
+    layer: AttentionWeights, norms: Norms, size: float, count: int | None, *, turned: bool
+) -> tuple[tuple[float, ...], tuple[float, ...], dict[str, list[UpperBound]]]:
+    """Return alphas and betas of norms on the ball of a radius, and what theorems say there, without the residual."""
     alphas = tuple((norm * size * size).hi for norm in norms.forms)
     further = [(shift * size).hi for shift in norms.shifts]
+    if norms.tilts:
+        alphas = tuple(above(a + (tilt * size).hi) for a, tilt in zip(alphas, norms.tilts, strict=True))
+        further = [above(more + offset.hi) for more, offset in zip(further, norms.offsets, strict=True)]
     betas = tuple(above(a + more) if more else a for a, more in zip(alphas, further, strict=True))
     if turned:
         bounds = turned_bounds(norms, alphas, betas, count, causal=layer.causal)
@@ -201,11 +220,7 @@ def certify(
         bounds = dot_bounds(norms, alphas, betas, count, causal=layer.causal)
     else:
         bounds = distance_bounds(norms, size, count, causal=layer.causal)
-    found: dict[str, Stretch] = {}
-    if searched:
-        found = turned_lower_bounds(layer) if turned else lower_bounds(generator, layer, norms, size, count)
-    rows = tuple(_row(metric, bounds.get(metric, []), found.get(metric), layer.residual, turned) for metric in METRICS)
-    return Certificate(rows, alphas, betas, size, count, layer.heads, layer.causal, layer.residual, layer.score, turned)
+    return alphas, betas, bounds
 
 
 def _row(metric: str, bounds: list[UpperBound], found: Stretch | None, residual: bool, turned: bool) -> Row:

@@ -258,13 +258,14 @@ def arranged(
         square = all(len(set(np.shape(m))) == 1 for m in matrices.values())
         seen = "all are square, so that their shapes cannot tell" if square else f"tokens are of {size[0]} numbers"
         notes[0] += f"; {seen}: --convention columns if it is the other way"
-    if rotary and np.any(found.get("b_key", 0.0)):
-        raise ValueError("b_key: expected none with rotary positions, which keep it from dropping out of the softmax")
-    return matrices | _kept(found | matrices, names, score, notes), notes
+    return matrices | _kept(found | matrices, names, score, notes, rotary=rotary), notes
 
 
-def _kept(found: Mapping[str, Any], names: Mapping[str, str], score: str, notes: list[str]) -> dict[str, Any]:
-    """Return the bias that changes constants, and say of the others why they do not."""
+def _kept(
+    found: Mapping[str, Any], names: Mapping[str, str], score: str, notes: list[str], *, rotary: bool
+) -> dict[str, Any]:
+    """Return the biases that change constants, and say of the others why they do not."""
+    entering = ("b_query", "b_key") if rotary else ("b_query",)
     biases = {name: np.asarray(array) for name, array in found.items() if name.startswith("b_")}
     for name, bias in biases.items():
         sizes = np.shape(found.get(f"w_{name[2:]}", bias))[:1]
@@ -278,8 +279,10 @@ def _kept(found: Mapping[str, Any], names: Mapping[str, str], score: str, notes:
             raise ValueError("b_query, b_key: expected the same for distance attention, where they cancel, got others")
         notes.append("b_query and b_key are the same and cancel in every difference")
     for name, why in _IRRELEVANT.items():
-        if name in biases:
+        if name in biases and name not in entering:
             notes.append(f"{names.get(name, names.get('b_qkv', name))}, as {name}: in no constant, it {why}")
-    if "b_query" in biases:
-        notes.append(f"{names.get('b_query', names.get('b_qkv', 'b_query'))}, as b_query: enters the constants")
-    return {name: bias for name, bias in biases.items() if name == "b_query"}
+    kept = {name: bias for name, bias in biases.items() if name in entering}
+    notes += [f"{names.get(name, names.get('b_qkv', name))}, as {name}: enters the constants" for name in kept]
+    if "b_key" in kept:
+        notes[-1] += ", as |W_K| R + |b_K| for |W_K| R wherever positions turn keys"
+    return kept

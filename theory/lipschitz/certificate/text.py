@@ -6,10 +6,15 @@ import argparse
 import json
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from theory._validate import as_instance
 from theory.lipschitz.certificate.certify import Certificate, Row, certify
+from theory.lipschitz.certificate.comparison import FAMILIES, Comparison, compare
+from theory.lipschitz.certificate.local import certify_at
 from theory.lipschitz.certificate.weights_file import read_layer
 
 _UP = Context(prec=6, rounding=ROUND_CEILING)
@@ -30,22 +35,94 @@ def run_command(options: argparse.Namespace) -> str:
     weights, notes = read_layer(
         options.file, names, convention=options.convention, score=options.score, rotary=options.rotary
     )
+    given = _tokens(options)
+    layer = {
+        "heads": options.heads,
+        "causal": options.causal,
+        "residual": options.residual,
+        "score": options.score,
+        "scale": options.scale,
+    }
+    tokens = given if isinstance(given, np.ndarray) else None
+    here = None if tokens is None else certify_at(tokens, **weights, reach=options.reach, **layer)
+    radius = options.radius if options.radius is not None else 1.0 if here is None else here.radius
+    if here is not None and here.radius > radius:
+        raise ValueError(f"--radius: expected at least the length of the longest token, {here.radius}, got {radius}")
     certificate = certify(
         **weights,
-        radius=options.radius,
-        n=options.tokens,
-        heads=options.heads,
-        causal=options.causal,
-        residual=options.residual,
-        score=options.score,
-        scale=options.scale,
+        **layer,
+        radius=radius,
+        n=given if here is None else here.n,
         rotary=options.rotary,
         search=not options.no_search,
     )
     notes.append(_UNSEEN.format(of="tokens turned by their positions" if options.rotary else "tokens alone"))
+    compared = None if here is None else compare(certificate, here, **weights, **layer)
     if options.json:
-        return json.dumps({**json.loads(as_json(certificate)), "notes": notes}, indent=1, allow_nan=False) + "\n"
-    return as_text(certificate) + "".join(f"{note}\n" for note in ("", "Read as:", *notes))
+        content = {**json.loads(as_json(certificate)), "notes": notes}
+        if compared is not None:
+            content["local"] = [_local_row(row) for row in compared]
+        return json.dumps(content, indent=1, allow_nan=False) + "\n"
+    more = "" if compared is None else _local_text(compared)
+    return as_text(certificate) + more + "".join(f"{note}\n" for note in ("", "Read as:", *notes))
+
+
+def _tokens(options: argparse.Namespace) -> Any:
+    """Return the number of tokens that is given, or the tokens of a file, or None."""
+    text = options.tokens
+    if text is None or text.lstrip("+-").isdigit():
+        if options.reach is not None:
+            raise ValueError("--reach: expected with a file of --tokens only, around which it is")
+        return None if text is None else int(text)
+    path = Path(text)
+    if path.suffix != ".npy":
+        raise ValueError(f"--tokens: expected a number or a file ending in .npy, got {text!r}")
+    if options.rotary:
+        raise ValueError("--tokens: expected a number with --rotary, whose positions are not known, got a file")
+    if not path.is_file():
+        raise ValueError(f"{path}: expected a file, found none")
+    try:
+        array = np.load(path, allow_pickle=False)
+    except Exception as error:  # a damaged file raises whatever its bytes lead to
+        raise ValueError(f"{path}: expected an .npy file of NumPy, got none that can be read without pickle") from error
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiu" or array.ndim != 2:
+        raise ValueError(f"{path}: expected an array of real numbers of shape (n, d)")
+    return array.astype(np.float64)
+
+
+def _local_text(compared: list[Comparison]) -> str:
+    """Return a table: a line for every metric, and below it the multiples of the norm at the tokens."""
+    words = ("at tokens", "at least", "reach", "in reach", *FAMILIES)
+    lines = ["", "".join([f"{'metric':<11}", *(f"{word:>13}" for word in words)])]
+    ways = (_UP, _UP, _UP, _DOWN)  # what is found is a lower bound
+    for row in compared:
+        here = row.local
+        known = [row.bounds.get(family) for family in FAMILIES]
+        first = [_digits(here.norm.hi, _UP), _digits(max(here.norm.lo, 0.0), _DOWN), _digits(here.reach, _DOWN)]
+        values = [
+            *first,
+            _digits(here.bound, _UP),
+            *("-" if v is None else _digits(v, way) for v, way in zip(known, ways, strict=True)),
+        ]
+        size = here.norm.hi or math.inf
+        ratios = [here.bound / size, *(None if v is None or v == math.inf else v / size for v in known)]
+        times = ["", "", "", *("" if ratio is None else f"x {ratio:.3g}" for ratio in ratios)]
+        lines += ["".join([f"{name:<11}", *(f"{cell:>13}" for cell in cells)]).rstrip()
+                  for name, cells in ((_NAMES.get(here.metric, here.metric), values), ("", times))]  # fmt: skip
+    lines += [
+        "",
+        "At the given tokens no displacement is stretched by more than 'at tokens', and one by 'at least'; while every",
+        "token is within the reach of where it is, by at most 'in reach'. On the ball: the constant above, that by",
+        "products of norms of matrices, the published one, and what the search found. Below: multiples of the first.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _local_row(row: Comparison) -> dict[str, Any]:
+    here = row.local
+    bounds = {name: None if bound in (None, math.inf) else bound for name, bound in row.bounds.items()}
+    norm = [here.norm.lo, here.norm.hi]
+    return {"metric": here.metric, "norm": norm, "reach": here.reach, "bound": here.bound, "bounds": bounds}
 
 
 def as_text(certificate: Certificate) -> str:

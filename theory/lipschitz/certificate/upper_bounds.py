@@ -13,14 +13,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from theory.attention.score import Constants
 from theory.evidence import Interval
 from theory.evidence.roundoff import gamma
-from theory.lipschitz.certificate import biased
+from theory.lipschitz.certificate import biased, distant
 from theory.lipschitz.certificate.weights import Norms
-from theory.lipschitz.constants.bounded import score_constant
-from theory.lipschitz.constants.distance import distance_constant
 
+_COLUMNS, _DISTANCES = "certificate.columns", "certificate.distances"
 _FEW = gamma(256)  # derived: rounding of a constant in closed form of exact arguments, exponentials within four units
 
 
@@ -39,13 +37,8 @@ def dot_bounds(
     """Return what theorems say of the scaled dot product, without the residual."""
     if alphas == betas:
         return _dot_bounds(norms, alphas, betas, n, causal=causal)
-    return {
-        metric: [
-            bound._replace(claim="certificate.query-bias", hypotheses=f"query bias, |B|R + |c|; {bound.hypotheses}")
-            for bound in bounds
-        ]
-        for metric, bounds in _dot_bounds(norms, alphas, betas, n, causal=causal).items()
-    }
+    found = _dot_bounds(norms, alphas, betas, n, causal=causal)
+    return _renamed(found, "certificate.query-bias", "query bias, |B|R + |c|")
 
 
 def _dot_bounds(
@@ -70,9 +63,11 @@ def _dot_bounds(
         by_tokens = {}
         if n is not None:
             fixed = f"{ball}; causal mask; {n} tokens, positions fixed"
-            own = UpperBound(summed(partial(biased.masked, n=n)), "lipschitz.masked", "MA.M2", fixed)
+            own = UpperBound(summed(partial(biased.masked, n=n)), _COLUMNS, "MA.M2", fixed)
             by_tokens["mean"] = [own, *_times_number(largest, n)]
             by_tokens["frobenius"] = [_times_root(bound, n) for bound in largest]
+            least = summed(partial(biased.schur, n=n, causal=True))
+            by_tokens["frobenius"].append(UpperBound(least, _COLUMNS, "MA.M2", fixed))
         return {"max": largest, **by_tokens}
     first = [UpperBound(summed(biased.first), "lipschitz.sharp-w1", "MA.L6", f"{wide}; no mask")]
     second = [UpperBound(summed(biased.squares), "lipschitz.refined-w2", "MA.L8", f"{wide}; no mask")]
@@ -82,8 +77,11 @@ def _dot_bounds(
     squares, mean = list(second), list(first)
     if n is not None:
         mean += _times_number(largest, n)
+        fixed = f"{ball}; no mask; {n} tokens"
+        mean.append(UpperBound(summed(partial(biased.columns, n=n)), _COLUMNS, "MA.M2", fixed))
         least = summed(partial(biased.counted, n=n))
-        squares.append(UpperBound(least, "dot-product.frobenius", "MA.K3", f"{ball}; no mask; {n} tokens"))
+        squares.append(UpperBound(least, "dot-product.frobenius", "MA.K3", fixed))
+        squares.append(UpperBound(summed(partial(biased.schur, n=n, causal=False)), _COLUMNS, "MA.M2", fixed))
         squares += [_times_root(bound, n) for bound in largest]  # finite where an exponential above is not
     return {"W1": first, "W2": second, "Winf": largest, "mean": mean, "max": largest, "frobenius": squares}
 
@@ -106,10 +104,19 @@ def turned_bounds(
             squares = UpperBound(least, "", "MA.K3", f"{fixed}; {n} tokens")
             found["mean"] += _times_number(plain["max"], n)
             found["frobenius"] = [squares, *(_times_root(bound, n) for bound in plain["max"])]
-    words = "rotary positions, |W_Q| |W_K| for |B|"
+            for metric in ("mean", "frobenius"):
+                found[metric] += [bound for bound in plain[metric] if bound.claim == _COLUMNS]
+    return _renamed(found, "certificate.rotary", "rotary positions, |W_Q| |W_K| for |B|")
+
+
+def _renamed(found: dict[str, list[UpperBound]], claim: str, words: str) -> dict[str, list[UpperBound]]:
+    """Return bounds under another claim, unless theirs speaks of biases and positions itself."""
     return {
         metric: [
-            bound._replace(claim="certificate.rotary", hypotheses=f"{words}; {bound.hypotheses}") for bound in bounds
+            bound._replace(
+                claim=claim if bound.claim != _COLUMNS else _COLUMNS, hypotheses=f"{words}; {bound.hypotheses}"
+            )
+            for bound in bounds
         ]
         for metric, bounds in found.items()
     }
@@ -120,36 +127,39 @@ def distance_bounds(norms: Norms, radius: float, n: int | None, *, causal: bool)
     diameter = 2.0 * radius
     slopes = [norm.hi for norm in norms.forms]
 
-    def near(slope: float) -> float:  # osc = beta D^2, Lipschitz constants 2 beta D in either slot, mixed 2 beta
-        spread = (slope * Interval.exactly(diameter) ** 2).hi  # the exponential would enlarge what is rounded here
-        steep = 2.0 * slope * diameter
-        return slope * score_constant(Constants(spread, steep, steep, 2.0 * slope), diameter)
+    def summed(constant: Callable[[float], float]) -> float:
+        spreads = [(slope * Interval.exactly(diameter) ** 2).hi for slope in slopes]  # exponentials enlarge what rounds
+        each = zip(slopes, spreads, strict=True)
+        return _summed(norms, [_rounded(partial(_product, slope, constant, spread)) for slope, spread in each])
 
-    def far(slope: float) -> float:
-        return slope * distance_constant(n) if n is not None and n > 1 else slope
-
-    everywhere: list[UpperBound] = []
+    ball = "distance attention, tied; tokens in the ball"
+    largest = [UpperBound(summed(distant.largest), _DISTANCES, "MA.R8", f"{ball}; any number of tokens; any mask")]
+    mean: list[UpperBound] = []
+    squares: list[UpperBound] = []
     if n is not None:
-        constant = _summed(norms, [_rounded(partial(far, slope)) for slope in slopes])
         words = f"distance attention, tied; tokens anywhere; {n} tokens; any mask"
-        everywhere.append(UpperBound(constant, "distance-attention.max-norm", "MA.R2", words))
+        rows, columns, both = distant.anywhere(n)
+        far = UpperBound(summed(lambda _: rows), "distance-attention.max-norm", "MA.R2", words)
+        largest.append(far)
+        mean = [*_times_number(largest, n), UpperBound(summed(lambda _: columns), _DISTANCES, "MA.R2", words)]
+        squares = [_times_root(bound, n) for bound in largest]
+        squares.append(UpperBound(summed(lambda _: both), _DISTANCES, "MA.R2", words))
     if causal:
-        if n is None:
-            return {}
-        roots = [_times_root(bound, n) for bound in everywhere]
-        return {"max": everywhere, "frobenius": roots, "mean": _times_number(everywhere, n)}
-    words = "distance attention, tied; tokens in the ball; any number of tokens; no mask"
-    constant = _summed(norms, [_rounded(partial(near, slope)) for slope in slopes])
-    bounded = [UpperBound(constant, "distance-attention.bounded", "MA.R8", words)]
-    squares = bounded + [_times_root(bound, n) for bound in everywhere if n is not None]
+        return {"max": largest} | ({"mean": mean, "frobenius": squares} if n is not None else {})
+    words = f"{ball}; any number of tokens; no mask"
+    first, second = ([UpperBound(summed(partial(distant.power, p=p)), _DISTANCES, "MA.R8", words)] for p in (1.0, 2.0))
     return {
-        "W1": bounded,
-        "W2": bounded,
-        "Winf": bounded,
-        "mean": bounded + _times_number(everywhere, n or 1),
-        "max": bounded + everywhere,
-        "frobenius": squares,
+        "W1": first,
+        "W2": second,
+        "Winf": largest[:1],
+        "mean": first + mean,
+        "max": largest,
+        "frobenius": second + squares,
     }
+
+
+def _product(slope: float, constant: Callable[[float], float], spread: float) -> float:
+    return slope * constant(spread)
 
 
 def _summed(norms: Norms, constants: list[float]) -> float:

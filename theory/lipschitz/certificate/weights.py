@@ -79,6 +79,10 @@ class Norms(NamedTuple):
     """Of ``W_O``, all heads together."""
     shifts: tuple[Interval, ...]
     """Lengths of ``W_K^T b_Q / sqrt(d_k)``."""
+    tilts: tuple[Interval, ...] = ()
+    """Products ``|W_Q| |b_K| / sqrt(d_k)``, if positions turn keys that have a bias."""
+    offsets: tuple[Interval, ...] = ()
+    """Products ``|b_Q| |b_K| / sqrt(d_k)``, likewise."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +101,8 @@ class AttentionWeights:
     b_query : numpy.ndarray, shape (h, d_k), or None
     scale : float or None
         Factor of the scores; None divides them by the root of ``d_k``.
+    b_key : numpy.ndarray, shape (h, d_k), or None
+        Of no effect unless positions turn the keys.
     """
 
     w_query: Array
@@ -108,6 +114,7 @@ class AttentionWeights:
     score: str
     b_query: Array | None = None
     scale: float | None = None
+    b_key: Array | None = None
 
     @property
     def dim(self) -> int:
@@ -158,10 +165,24 @@ class AttentionWeights:
         if self.b_query is not None:
             both = zip(self.w_key, self.b_query, strict=True)
             shifts = tuple(_nonnegative(_length(key.T, bias[:, np.newaxis], apart) / root) for key, bias in both)
+        further = self._key_norms(root) if apart and self.b_key is not None else ((), ())
         if self.w_out is None:
-            return Norms(forms, own, own, Interval.exactly(1.0), shifts)
+            return Norms(forms, own, own, Interval.exactly(1.0), shifts, *further)
         values = tuple(_product_norm(self.slice(head), self.w_value[head]) for head in range(self.heads))
-        return Norms(forms, values, own, _product_norm(self.w_out), shifts)
+        return Norms(forms, values, own, _product_norm(self.w_out), shifts, *further)
+
+    def _key_norms(self, root: Interval) -> tuple[tuple[Interval, ...], tuple[Interval, ...]]:
+        """Enclose what a key bias adds where positions turn keys, by the query and by its bias."""
+        lengths = [_product_norm(bias[:, np.newaxis]) for bias in self.b_key]  # type: ignore[union-attr]
+        sizes = [_product_norm(query) for query in self.w_query]
+        biases = [Interval.exactly(0.0)] * self.heads
+        if self.b_query is not None:
+            biases = [_product_norm(bias[:, np.newaxis]) for bias in self.b_query]
+        tilts, offsets = (
+            tuple(_nonnegative(one * length / root) for one, length in zip(ones, lengths, strict=True))
+            for ones in (sizes, biases)
+        )
+        return tilts, offsets
 
     def mean_map(self) -> Array:
         """Return what becomes of tokens that are all at one place, in floats, shape (d_out, d)."""
@@ -224,6 +245,7 @@ def as_attention_weights(
     score: str,
     b_query: ArrayLike | None = None,
     scale: float | None = None,
+    b_key: ArrayLike | None = None,
 ) -> AttentionWeights:
     """Check weights, heads stacked along the rows of the first three and the columns of ``w_out``, and split them.
 
@@ -256,21 +278,27 @@ def as_attention_weights(
     if kind == "distance" and not np.array_equal(query, key):
         raise ValueError("w_key: expected the entries of w_query, which distance attention ties to it, got others")
     bias = None if b_query is None else as_vector(b_query, "b_query", size=query.shape[0])
-    if kind == "distance" and bias is not None:
-        raise ValueError(
-            "b_query: expected none for distance attention: no theorem covers one that keys do not share, and one that "
-            "they share cancels in every difference, so that it may be left out"
-        )
+    lean = None if b_key is None else as_vector(b_key, "b_key", size=key.shape[0])
+    for name, given in (("b_query", bias), ("b_key", lean)):
+        if kind == "distance" and given is not None:
+            raise ValueError(
+                f"{name}: expected none for distance attention: no theorem covers one that queries and keys do not "
+                "share, and one that they share cancels in every difference, so that it may be left out"
+            )
     factor = None if scale is None else as_between(scale, "scale", _LEAST_SCALE, 1.0 / _LEAST_SCALE)
-    for name, given in (("w_query", query), ("w_key", key), ("w_value", value), ("w_out", out), ("b_query", bias)):
+    for name, given in (("w_query", query), ("w_key", key), ("w_value", value), ("w_out", out), ("b_query", bias),
+                        ("b_key", lean)):  # fmt: skip
         if given is not None:
             in_range(given, name)
     first = frozen(query.reshape(count, -1, query.shape[1]))
     blocks = (m.reshape(shared, -1, m.shape[1]) for m in (key, value))
     second, third = (frozen(np.repeat(m, count // shared, axis=0)) for m in blocks)
     split = None if bias is None or not bias.any() else frozen(bias.reshape(count, -1))
+    tilt = None
+    if lean is not None and lean.any():
+        tilt = frozen(np.repeat(lean.reshape(shared, -1), count // shared, axis=0))
     return AttentionWeights(
-        first, second, third, None if out is None else frozen(out), masked, added, kind, split, factor
+        first, second, third, None if out is None else frozen(out), masked, added, kind, split, factor, tilt
     )
 
 

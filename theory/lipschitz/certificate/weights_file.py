@@ -26,6 +26,8 @@ def read_weights(
 ) -> dict[str, Any]:
     """Return the arrays ``w_query``, ``w_key``, ``w_value`` and, if the file has them, ``w_out`` and ``b_query``.
 
+    Under ``rotary`` also ``b_key``, which otherwise changes nothing.
+
     Parameters
     ----------
     path : Path
@@ -41,7 +43,7 @@ def read_weights(
         Of the layer, which decides what biases do; the same must be told to :func:`certify`, which does not see those
         that are left out here.
     rotary : bool, default False
-        Whether positions turn queries and keys, which a key bias then must not have; likewise.
+        Whether positions turn queries and keys, so that a key bias counts; likewise.
 
     Returns
     -------

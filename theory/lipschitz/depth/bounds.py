@@ -27,8 +27,9 @@ from numpy.typing import ArrayLike
 from theory._validate import as_callable, as_count, as_points, as_positive, as_real, as_vector
 from theory.attention.score import Array
 from theory.evidence import Interval, as_intervals
-from theory.lipschitz._numbers import exponent, finite, like, nonnegative, positive, root, upper
+from theory.lipschitz._numbers import exponent, finite, like, nonnegative, positive, root, smaller, upper
 from theory.lipschitz.constants.bounded import interpolated_constant, query_constant
+from theory.lipschitz.constants.refined import refined_w2_constant, sharp_w1_constant
 
 
 class BallBound(NamedTuple):
@@ -44,8 +45,9 @@ Bound: TypeAlias = Callable[[float], BallBound]
 def attention_bound(form: float, value: float = 1.0, *, p: float = 1.0) -> Bound:
     r"""Return :math:`R \mapsto (v C_p(\|B\|R^2),\,vR)` for dot-product attention, ``form`` :math:`\|B\|`, ``value`` v.
 
-    :func:`theory.lipschitz.constants.interpolated_constant` for the metric :math:`W_p`; an output is :math:`V` times a
-    mean.
+    :func:`theory.lipschitz.constants.sharp_w1_constant` in :math:`W_1`,
+    :func:`theory.lipschitz.constants.refined_w2_constant` in :math:`W_2`,
+    :func:`theory.lipschitz.constants.interpolated_constant` in others; an output is :math:`V` times a mean.
     """
     b = nonnegative(form, "form")
     v = nonnegative(value, "value")
@@ -53,9 +55,16 @@ def attention_bound(form: float, value: float = 1.0, *, p: float = 1.0) -> Bound
 
     def bound(radius: float) -> BallBound:
         alpha = _alpha(b, radius)
-        return BallBound(interpolated_constant(alpha, power, v), finite(v * radius, "radius"))
+        return BallBound(_constant(alpha, power, v), finite(v * radius, "radius"))
 
     return bound
+
+
+def _constant(alpha: float, p: float, value: float) -> float:
+    """Return the least constant of attention that is known in W_p."""
+    if p not in (1.0, 2.0):
+        return interpolated_constant(alpha, p, value)
+    return finite(value * (sharp_w1_constant if p == 1.0 else refined_w2_constant)(alpha), "value")
 
 
 def summed_bound(*branches: Bound) -> Bound:
@@ -89,8 +98,10 @@ def concatenated_bound(forms: ArrayLike, values: ArrayLike, out: float = 1.0, *,
     :math:`\|W_O\|(|\lambda|_2 + |\kappa|_2)` with :math:`\lambda_h = v_h\alpha_h` what head h answers to its query and
     :math:`\kappa_h` what it answers to the measure; in :math:`W_1`, :math:`\kappa_h = v_he^{2\alpha_h}(1 + 2\alpha_h)`.
     The path :math:`\mu A_\mu \to \nu A_\mu \to \nu A_\nu` is walked for all heads together, so the two lengths add, and
-    the triangle inequality does not give :math:`|\lambda + \kappa|_2`. For :math:`p \ge 2` it is Minkowski's inequality
-    in :math:`L^{p/2}`; exponents between 1 and 2 are not covered. Radius :math:`\|W_O\||v|_2R`.
+    the triangle inequality does not give :math:`|\lambda + \kappa|_2`. In :math:`W_1` it is the smaller of that and
+    :math:`\|W_O\|\sum_hv_he^{2\alpha_h}(1 + 2\alpha_h)`, heads added up, which is the less for one head. For :math:`p
+    \ge 2` it is Minkowski's inequality in :math:`L^{p/2}`; exponents between 1 and 2 are not covered. Radius
+    :math:`\|W_O\||v|_2R`.
 
     Parameters
     ----------
@@ -117,7 +128,11 @@ def concatenated_bound(forms: ArrayLike, values: ArrayLike, out: float = 1.0, *,
         both = [interpolated_constant(alpha, power, value) for alpha, (_, value) in zip(alphas, heads, strict=True)]
         measure = [whole - query for whole, query in zip(both, own, strict=True)]
         length = finite(factor * _length(*(value for _, value in heads)) * radius, "radius")
-        return BallBound(finite(factor * (_length(*own) + _length(*measure)), "forms"), length)
+        constant = _length(*own) + _length(*measure)
+        if power == 1.0:
+            each = (_constant(alpha, power, value) for alpha, (_, value) in zip(alphas, heads, strict=True))
+            constant = smaller(constant, sum(each))
+        return BallBound(finite(factor * constant, "forms"), length)
 
     return bound
 
@@ -231,7 +246,7 @@ def depth_constant(layers: Sequence[Bound], radius: float) -> float:
     Examples
     --------
     >>> round(depth_constant([feed_forward_bound(4.0), attention_bound(1.0)], 0.5))
-    107330
+    107314
     """
     return composed_bound(*_bounds(layers))(nonnegative(radius, "radius")).constant
 

@@ -7,7 +7,7 @@ For laws :math:`\nu` on queries and :math:`\pi` on keys, :math:`V_\pi(H) = \sum_
 .. math:: \rho(\delta) = \tanh^2(\delta/2) \text{ if } e^\delta \le 3, \qquad \tfrac18(e^\delta - 1) \text{ otherwise,}
 
 which is attained; so the variance may grow as soon as :math:`e^\delta > 9`. With a skip connection, and one law,
-:math:`V(H + SH) \ge (1 - \sqrt{\rho(\delta)})^2V(H)`.
+:math:`V(H + SH) \ge (1 - \tanh(\delta/2))^2V(H)` for every :math:`\delta`, which is attained as well.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_masses, as_points
 from theory.evidence import Interval, exact
-from theory.lipschitz._numbers import expm1, finite, larger, like, nonnegative, root, smaller
+from theory.lipschitz._numbers import expm1, exponential, finite, like, nonnegative, smaller
 
 
 def token_variance(tokens: ArrayLike, masses: ArrayLike | None = None) -> Interval:
@@ -70,7 +70,9 @@ def variance_bound(spread: float) -> float:
 
 
 def variance_floor(spread: float) -> float:
-    r"""Return :math:`(1 - \sqrt{\rho(\delta)})^2`, the least factor with a skip connection; 0 where rho exceeds 1."""
-    least = nonnegative(spread, "spread")
-    left = 1.0 - root(variance_bound(smaller(least, like(3.0, least))))  # from log 9 on the factor exceeds one
-    return larger(left, like(0.0, left)) ** 2
+    r"""Return :math:`(1 - \tanh(\delta/2))^2`, the least factor with a skip connection.
+
+    Parameters and errors as in :func:`variance_bound`; where the factor is below what float64 holds it is 0.
+    """
+    ratio = exponential(-nonnegative(spread, "spread"))
+    return (2.0 * ratio / (1.0 + ratio)) ** 2  # 1 - tanh would cancel

@@ -1,0 +1,119 @@
+"""Certificates at given tokens: against Jacobians by floats, in closed form, and within their reach."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from theory.attention import Measure, MultiHead
+from theory.lipschitz import local_norm, multihead_jacobian
+from theory.lipschitz.certificate import as_attention_weights, certify, certify_at, enclose_stretch, local
+from theory.lipschitz.certificate.comparison import compare
+from theory.lipschitz.certificate.local import PLACES
+
+RNG = np.random.default_rng(3)
+WEIGHTS = {name: 0.5 * RNG.normal(size=(4, 3)) for name in ("w_query", "w_key", "w_value")} | {
+    "w_out": 0.5 * RNG.normal(size=(3, 4))
+}
+TOKENS = RNG.normal(size=(5, 3))
+EXPONENTS = dict(zip(PLACES, (1, math.inf, 2), strict=True))
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_norms_are_those_of_the_jacobian(causal):
+    heads = MultiHead.from_matrices(*WEIGHTS.values(), heads=2)
+    blocks = multihead_jacobian(Measure(TOKENS, np.full(5, 0.2)), heads, causal=causal)
+    for added in (False, True):
+        here = certify_at(TOKENS, **WEIGHTS, heads=2, causal=causal, residual=added)
+        whole = blocks + added * np.eye(5)[:, :, np.newaxis, np.newaxis] * np.eye(3)
+        for metric, p in EXPONENTS.items():
+            truth = local_norm(whole, np.ones(5), p, error=1e-14)
+            norm = here.row(metric).norm
+            assert truth.lo <= norm.hi
+            assert norm.lo <= truth.hi
+            assert norm.lo >= truth.lo * (1.0 - 1e-6)
+            assert norm.hi <= truth.hi * (1.0 + 1e-3)
+
+
+@pytest.mark.parametrize("score", ["dot", "distance"])
+def test_no_displacement_is_stretched_more(score):
+    """A bias, a scale, one head of keys for two, and distances: drawn displacements stay below the upper end."""
+    weights = {**WEIGHTS, "w_key": WEIGHTS["w_key"][:2], "w_value": WEIGHTS["w_value"][:2]}
+    options = {"heads": 2, "scale": 0.75, "b_query": np.array([0.5, -1.0, 0.25, 2.0]), "score": score}
+    if score == "distance":
+        weights = {**WEIGHTS, "w_key": WEIGHTS["w_query"]}
+        options["b_query"] = None
+    for causal in (False, True):
+        flags = {**options, "causal": causal}
+        here = certify_at(TOKENS, **weights, **flags)
+        layer = as_attention_weights(**weights, residual=False, **flags)
+        for metric, p in EXPONENTS.items():
+            row = here.row(metric)
+            drawn = [enclose_stretch(layer, TOKENS, RNG.normal(size=TOKENS.shape), np.ones(5), p)[0] for _ in range(5)]
+            assert max(bound.lo for bound in drawn) <= row.norm.hi
+            assert row.norm.lo <= row.norm.hi <= row.bound <= 2.0 * row.norm.hi * (1 + 1e-9)
+            assert row.bound >= 1.99 * row.norm.hi
+        near = certify_at(TOKENS + here.row("max").reach * 0.5, **weights, **flags)
+        assert near.row("max").norm.hi <= here.row("max").bound
+
+
+@pytest.mark.parametrize("score", ["dot", "distance"])
+@pytest.mark.parametrize("flags", [{}, {"causal": True}, {"residual": True}])
+def test_parts_of_a_large_jacobian_bound_the_whole(score, flags, monkeypatch):
+    """What is summed where the Jacobian would be too large holds the norms, and is no more than a few times them."""
+    weights = {**WEIGHTS, "w_key": WEIGHTS["w_query"] if score == "distance" else WEIGHTS["w_key"]}
+    whole = certify_at(TOKENS, **weights, heads=2, score=score, **flags)
+    monkeypatch.setattr(local, "_MOST", 1)
+    parts = certify_at(TOKENS, **weights, heads=2, score=score, **flags)
+    for one, other in zip(whole.rows, parts.rows, strict=True):
+        assert other.norm.lo <= one.norm.hi
+        assert one.norm.lo <= other.norm.hi <= 10.0 * one.norm.hi
+        assert other.norm.lo > 0.0
+
+
+def test_a_bound_grows_with_the_reach():
+    found = [certify_at(TOKENS, **WEIGHTS, heads=2, reach=reach) for reach in (1e-6, 1e-3, 1e-2)]
+    for metric in PLACES:
+        bounds = [here.row(metric).bound for here in found]
+        norm = found[0].row(metric).norm.hi
+        assert norm < bounds[0] < bounds[1] < bounds[2]
+        assert bounds[0] == pytest.approx(norm, rel=1e-3, abs=0.0)
+        assert (bounds[1] - norm) / (bounds[0] - norm) == pytest.approx(1e3, rel=0.1, abs=0.0)  # to first order
+        assert found[0].row(metric).reach == 1e-6
+
+
+def test_one_token_and_no_attention():
+    alone = certify_at([[2.0, 0.0]], np.eye(2), np.eye(2), 3.0 * np.eye(2))
+    flat = certify_at(TOKENS, np.zeros((2, 3)), np.eye(2, 3), np.eye(3), residual=False, reach=0.5)
+    for metric in PLACES:
+        assert 3.0 in alone.row(metric).norm
+        assert alone.row(metric).norm.width < 1e-12
+        assert alone.radius == pytest.approx(2.0, rel=1e-15, abs=0.0)
+        assert 1.0 in flat.row(metric).norm
+        assert flat.row(metric).bound <= 1.0 + 1e-11  # nothing depends on where tokens are
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match=r"tokens: expected n \* n \* d of at most"):
+        certify_at(np.ones((4097, 1)), [[1.0]], [[1.0]], [[1.0]])
+    with pytest.raises(ValueError, match="reach: expected one within which float64 can hold the bound"):
+        certify_at(TOKENS, **WEIGHTS, heads=2, reach=1e3)
+    with pytest.raises(ValueError, match="reach: expected a positive"):
+        certify_at(TOKENS, **WEIGHTS, heads=2, reach=0.0)
+    with pytest.raises(ValueError, match="metric: expected"):
+        certify_at(TOKENS, **WEIGHTS, heads=2).row("W1")
+
+
+@pytest.mark.parametrize("options", [{}, {"causal": True}, {"residual": True}])
+def test_a_ball_bounds_more_and_products_more_still(options):
+    here = certify_at(TOKENS, **WEIGHTS, heads=2, **options)
+    ball = certify(**WEIGHTS, radius=here.radius, n=5, heads=2, **options)
+    for row in compare(ball, here, **WEIGHTS, heads=2, score="dot", **{"causal": False, "residual": False, **options}):
+        own, products = row.bounds["on the ball"], row.bounds["products"]
+        assert row.local.norm.hi < own <= products
+        assert row.bounds["found"] <= own
+        published = row.bounds["published"]
+        assert (published is None) is ("causal" in options or row.local.metric != "frobenius")
+        assert published is None or own < published

@@ -1,0 +1,442 @@
+"""The files of known answers against the definitions as they are printed: no formula is shared with what wrote them."""
+
+import json
+from functools import cache
+from itertools import pairwise, product
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from theory.evidence import (
+    Claim,
+    at_least,
+    at_most,
+    ball,
+    balls,
+    bug,
+    constant,
+    equals,
+    hull,
+    hypothesis,
+    precision,
+    verifies,
+)
+from theory.evidence.enclosure import coefficient, variable
+from verify import textbook
+
+FOLDER = Path(__file__).parent.parent.parent / "reference"
+NARROW = ("float32", "float16", "bfloat16")
+BITS = 256
+FAR = 4000  # bits with which 1e308 keeps its digits in an exponential, and exp(-2048) beside 1
+EDGE = ball("1e-18")  # relative, beside an eigenvalue, at which itself a pivot would vanish
+TINY = ball("2e-100000")  # where an answer is only bounded, it is by half of this
+FINEST = (
+    1.0 + 2.0**-20
+)  # the order beside one, where the quotients of the order's derivative lose the definition's digits
+
+
+@cache
+def cases(subject):
+    """The cases of one file."""
+    return json.loads((FOLDER / f"{subject}.json").read_text(encoding="utf-8"))["cases"]
+
+
+def given(case, name, default=None):
+    """An input as an array of floats or booleans."""
+    if name not in case["inputs"]:
+        return default
+    tensor = case["inputs"][name]
+    return np.array([x if isinstance(x, bool) else float.fromhex(x) for x in tensor["data"]]).reshape(tensor["shape"])
+
+
+def filed(answer, off=0):
+    """Flat balls around the published intervals, moved by so many units of their fifteenth digit; None is infinite."""
+    return [_filed(lo, hi, off) for lo, hi in zip(answer["lo"], answer["hi"], strict=True)]
+
+
+@cache
+def _filed(lo, hi, off):
+    if "inf" in lo:
+        return None
+    around = ball(lo).union(ball(hi))
+    return around + off * ball(10) ** (_exponent(lo) - 14) if around != 0 and off else around
+
+
+def _exponent(text):
+    """The exponent of the first digit that is not zero."""
+    number, _, power = text.lstrip("-").partition("e")
+    whole, _, rest = number.partition(".")
+    first = len(whole) - 1 if whole.strip("0") else -1 - (len(rest) - len(rest.lstrip("0")))
+    return first + int(power or 0)
+
+
+def compared(case, name, values, off, **parameters):
+    """The finding that a published answer encloses the values of its definition; infinite ones are counted."""
+    answer = filed(case["answers"][name], off)
+    values = list(np.asarray(values, dtype=object).ravel())
+    odd = sum((one is None) != (other is None) for one, other in zip(answer, values, strict=True))
+    yield equals(odd, 0, scale=1, case=case["name"], answer=name, **parameters)
+    apart = []
+    for one, other in zip(answer, values, strict=True):
+        if one is not None and other is not None:
+            size = abs(one).upper()
+            apart.append((other - one) / (size if size > TINY else 1))
+    if apart:
+        yield equals(hull(np.array(apart, dtype=object)), 0, scale=1, case=case["name"], answer=name, **parameters)
+
+
+# --- definitions ---
+
+
+def weights(scores, masses=None, sink=None):
+    """Weights of the keys, and of the sink if there is one, and what they were divided by."""
+    terms = np.array([ball(0) if s == -np.inf else ball(s).exp() for s in scores]) if scores.dtype != object else scores
+    terms = terms if masses is None else terms * balls(masses)
+    total = sum(terms, ball(0) if sink is None else ball(sink).exp())
+    return (terms / total if total != 0 else terms), total
+
+
+def logarithm(x):
+    """Its logarithm, or None."""
+    return None if x == 0 else x.log()
+
+
+def attended(q, k, case, *, seen=True):
+    """Weights, those of the sink, and totals of attention, of balls or power series."""
+    scale, bias, mask, masses = (given(case, name) for name in ("scale", "bias", "mask", "masses"))
+    sink = given(case, "sink")
+    scores = (q @ k.T) * ball(float(scale))
+    shown = np.ones(scores.shape, dtype=bool) if mask is None or not seen else mask
+    if bias is not None:
+        shown = shown & np.isfinite(bias)
+        scores = scores + balls(np.where(np.isfinite(bias), bias, 0.0))
+    terms = np.where(shown, textbook.exp(scores), 0 * scores)
+    terms = terms if masses is None else terms * balls(masses)
+    total = terms.sum(axis=1) + (0 if sink is None else ball(float(sink)).exp())
+    blind = ~shown.any(axis=1) & (sink is None)
+    return terms / np.where(blind, ball(1), total)[:, np.newaxis], total, blind
+
+
+def gradients(case, *, seen=True):
+    """The gradients of <g, output> by the usual steps: those of weights, scores, queries, keys, values and sink."""
+    q, k, v, g = (balls(given(case, name)) for name in ("queries", "keys", "values", "cotangent"))
+    scale = ball(float(given(case, "scale")))
+    p, total, _ = attended(q, k, case, seen=seen)
+    reads = (g * (p @ v)).sum(axis=1, keepdims=True)
+    scores = p * (g @ v.T - reads)
+    found = {"queries": (scores @ k) * scale, "keys": (scores.T @ q) * scale, "values": p.T @ g}
+    if given(case, "bias") is not None:
+        found["bias"] = scores
+    if given(case, "sink") is not None:
+        found["sink"] = -(ball(float(given(case, "sink"))).exp() / total * reads[:, 0]).sum()
+    return found
+
+
+def moved(case, *, seen=True):
+    """The outputs along the moves, by power series: no derivative is written down."""
+    t = variable(2)
+    q, k, v = (
+        balls(given(case, name)) + balls(given(case, f"moved_{name}")) * t for name in ("queries", "keys", "values")
+    )
+    p, _, _ = attended(q, k, case, seen=seen)
+    return np.frompyfunc(lambda entry: coefficient(entry, 1) if hasattr(entry, "valuation") else entry, 1, 1)(p @ v)
+
+
+def sparse(case, *, swapped=False):
+    """The law and the threshold of entmax, masked keys without weight."""
+    scores, alpha = given(case, "scores"), float(given(case, "alpha"))
+    on = np.isfinite(scores)
+    p = balls(np.zeros(scores.size))
+    if not on.any():
+        return p, None, on
+    p[on] = textbook.entmax(scores[on], alpha + 0.25 * swapped)
+    top = int(np.argmax(scores))
+    e = ball(alpha) - 1
+    nu = ball(scores[top]) - (p[top].log() if alpha == 1.0 else (p[top] ** e - 1) / e)
+    return p, nu, on & np.array([bool(x > 0) for x in p])
+
+
+def of_order(p, inside, alpha):
+    """The derivative in the order, from the law alone (Correia, Niculae and Martins 2019)."""
+    own, e = p[inside], ball(alpha) - 1
+    h = own * textbook.log(own)
+    tilted = own ** (1 - e)
+    tilted = tilted / tilted.sum()
+    if alpha == 1.0:
+        first = own * textbook.log(own) ** 2 / 2
+        change = own * first.sum() - first
+    else:
+        change = (own - tilted) / e**2 - (h - tilted * h.sum()) / e
+    found = 0 * p
+    found[inside] = change
+    return found
+
+
+@cache
+def transported(name, *, squared=False):
+    """The cost of a coupling of unit atoms in balls, and the most that a cycle of exchanges could save."""
+    (case,) = [case for case in cases("w1") if case["name"] == name]
+    left, right = (
+        np.repeat(given(case, side), given(case, f"{side}_counts").astype(int), axis=0) for side in ("left", "right")
+    )
+    costs = textbook.squares(balls(left), balls(right))
+    costs = costs if squared else np.sqrt(costs)
+    scale = np.abs(np.concatenate([left, right])).max()
+    rough = np.linalg.norm((left[:, None] - right[None]) / scale, axis=2)
+    _, to = linear_sum_assignment(rough)
+    n = len(left)
+    own = np.array([costs[i, to[i]] for i in range(n)])
+    saved = np.array([[costs[i, to[j]] - own[i] for j in range(n)] for i in range(n)])  # i takes what j had
+    for j, i, k in product(range(n), repeat=3):
+        through = saved[i, j] + saved[j, k]
+        saved[i, k] = through if through.mid() < saved[i, k].mid() else saved[i, k]
+    return own.sum() / n, min((saved[i, i] for i in range(n)), key=lambda b: b.mid())
+
+
+# --- parts ---
+
+
+def listed(definitions):
+    """Compute what a generator yields once for the claim and its twins: case, answer, values and part."""
+    return cache(lambda *changes: list(definitions(*changes)))
+
+
+@listed
+def rows(tau_squared, masked):
+    """Softmax and logsumexp."""
+    for subject, case in [
+        (s, c) for s in ("softmax", "logsumexp", *NARROW) for c in cases(s) if "scores" in c["inputs"]
+    ]:
+        scores = given(case, "scores")
+        if not masked:
+            scores = np.where(np.isneginf(scores), -10.0, scores)
+        with precision(FAR):
+            if np.isposinf(scores).any():
+                yield (case, "value", [None], subject)
+                continue
+            if "tau" in case["inputs"]:
+                tau = ball(float(given(case, "tau"))) ** (2 if tau_squared else 1)
+                scores = textbook.exp(balls(scores) / tau)
+            p, total = weights(scores, given(case, "prior", given(case, "weights")))
+            known = {"weights": p, "gradient": p, "log_weights": [logarithm(x) for x in p]}
+            known["log_partition"] = known["value"] = [logarithm(total)]
+            for name in case["answers"]:
+                yield (case, name, known[name], subject)
+
+
+@listed
+def heads(masked):
+    """Attention, its gradients and its derivatives along moves."""
+    attended_to = [(s, c) for s in ("attention", *NARROW) for c in cases(s) if "queries" in c["inputs"]]
+    for subject, case in attended_to:
+        with precision(FAR):
+            p, total, blind = attended(balls(given(case, "queries")), balls(given(case, "keys")), case, seen=masked)
+            known = {"weights": p, "output": p @ balls(given(case, "values"))}
+            known["log_partition"] = [None if b else t.log() for b, t in zip(blind, total, strict=True)]
+            if "sink" in case["inputs"]:
+                known["sink_weights"] = [ball(float(given(case, "sink"))).exp() / t for t in total]
+            for name in case["answers"]:
+                yield (case, name, known[name], subject)
+    for case in cases("jacobian_products"):
+        if "queries" not in case["inputs"]:
+            continue
+        with precision(FAR):  # what cancels in the usual steps does not in the file
+            for name, values in gradients(case, seen=masked).items():
+                yield (case, f"grad_{name}", values, "gradients")
+        with precision(FAR):
+            yield (case, "moved_output", moved(case, seen=masked), "moves")
+
+
+@listed
+def tiles(masked):
+    """Attention to tiles of keys, and to all of them."""
+    for case in cases("streaming"):
+        with precision(FAR):
+            q, k, v = (balls(given(case, name)) for name in ("queries", "keys", "values"))
+            terms = textbook.exp((q @ k.T) * ball(float(given(case, "scale"))))
+            shown = given(case, "mask", np.ones(terms.shape, dtype=bool)) | (not masked)
+            terms = np.where(shown, terms, ball(0))
+            extra = textbook.exp(balls(given(case, "sink"))) if "sink" in case["inputs"] else ball(0)
+            ends = [0, *np.cumsum(given(case, "tiles")).astype(int).tolist()]
+            masses = [terms[:, a:b].sum(axis=1) + ball(0) for a, b in pairwise(ends)]
+            sums = [terms[:, a:b] @ v[a:b] if b > a else 0 * (q @ v[:2]) for a, b in pairwise(ends)]
+            total = sum(masses) + extra
+            known = {
+                "tile_log_partitions": [logarithm(x) for mass in masses for x in mass],
+                "tile_outputs": [
+                    _average(s, m)
+                    for some, mass in zip(sums, masses, strict=True)
+                    for s, m in zip(some, mass, strict=True)
+                ],
+                "log_partition": [logarithm(x) for x in total],
+                "output": [_average(s, m) for s, m in zip(sum(sums), total, strict=True)],
+            }
+            for name, values in known.items():
+                yield case, name, values, "streaming"
+
+
+def _average(sums, mass):
+    """A quotient, or what is left of nothing."""
+    return sums / mass if mass != 0 else sums
+
+
+@listed
+def derivatives_of_rows(masked):
+    """Products with the Jacobian of softmax, its logarithm and logsumexp."""
+    for case in cases("jacobian_products"):
+        if "scores" not in case["inputs"]:
+            continue
+        with precision(FAR):
+            scores, c = given(case, "scores"), balls(given(case, "vector"))
+            on = np.isfinite(scores) | (not masked)
+            p, _ = weights(np.where(np.isfinite(scores) | masked, scores, -10.0))
+            mean = (p * c).sum()
+            known = {
+                "softmax": p * (c - mean),
+                "log_softmax_vjp": np.where(on, c - p * c.sum(), 0 * c),
+                "log_softmax_jvp": np.where(on, c - mean, 0 * c),
+                "logsumexp": [mean],
+            }
+            for name, values in known.items():
+                yield (case, name, values, "products")
+
+
+@listed
+def laws(swapped):
+    """Entmax and its derivatives."""
+    for case in cases("entmax"):
+        with precision(BITS):
+            p, nu, _ = sparse(case, swapped=swapped)
+            yield (case, "weights", p, "entmax")
+            yield (case, "threshold", [nu], "threshold")
+    for case in cases("entmax_derivatives"):
+        with precision(BITS):
+            alpha = float(given(case, "alpha"))
+            p, _, inside = sparse(case, swapped=swapped)
+            c = balls(given(case, "vector"))
+            q = 0 * p
+            q[inside] = p[inside] ** (2 - ball(alpha))
+            product_ = q * (c - (q * c).sum() / q.sum()) if inside.any() else q
+            yield (case, "weights", p, "slopes")
+            yield (case, "product", product_, "slopes")
+            if alpha != FINEST:
+                change = of_order(p, inside, alpha) if inside.any() else q
+                yield (case, "order_derivative", change, "order")
+
+
+def clouds(off, squared):
+    """Distances of small clouds."""
+    for case in cases("w1"):
+        with precision(BITS):
+            cost, saved = transported(case["name"], squared=squared)
+            yield from compared(case, "distance", [cost], off, part="w1")
+            if cost > 0:
+                yield at_most(-saved / cost, 0, scale=1, part="w1", case=case["name"], answer="optimal")
+
+
+@cache
+def symmetric(name):
+    """The matrix of which the largest eigenvalue is asked for: of a law's Jacobian, or of one's square."""
+    (case,) = [case for case in cases("lipschitz") if case["name"] == name]
+    if "alpha" in case["inputs"]:
+        p, _, inside = sparse(case)
+        q = p[inside] ** (2 - ball(float(given(case, "alpha"))))
+        return np.diag(q) - np.outer(q, q) / q.sum()
+    if "scores" in case["inputs"]:
+        p, _ = weights(given(case, "scores"))
+        return np.diag(p) - np.outer(p, p)
+    x, columns = given(case, "tokens"), []
+    for way in np.eye(x.size):
+        moved_x = balls(x) + balls(way.reshape(x.shape)) * variable(2)
+        outputs = attended(moved_x, moved_x, case)[0] @ moved_x
+        columns.append(np.frompyfunc(lambda entry: coefficient(entry, 1), 1, 1)(outputs).ravel())
+    matrix = np.stack(columns, axis=1)
+    return matrix.T @ matrix
+
+
+def above(matrix, number):
+    """How many eigenvalues are above a number: the negative pivots of the number less the matrix (Sylvester)."""
+    rest = np.diag([number] * len(matrix)) - matrix
+    count = 0
+    for k in range(len(rest)):
+        count += int(bool(rest[k, k] < 0))
+        rest[k + 1 :] = rest[k + 1 :] - np.outer(rest[k + 1 :, k] / rest[k, k], rest[k])
+    return count
+
+
+def eigenvalues(off):
+    """Norms from l2 to l2: some eigenvalue lies above the lower end, and none above the upper."""
+    for case in cases("lipschitz"):
+        for name in ("two_to_two", "frobenius"):
+            if name in case["answers"]:
+                with precision(BITS):
+                    (norm,) = filed(case["answers"][name], off)
+                    power = 2 if name == "frobenius" else 1
+                    low, high = (
+                        above(symmetric(case["name"]), end**power)
+                        for end in (norm.lower() * (1 - EDGE), norm.upper() * (1 + EDGE))
+                    )
+                    yield at_least(low, 1, part="norms", case=case["name"], answer=name)
+                    yield equals(high, 0, scale=1, part="norms", case=case["name"], answer=name)
+
+
+def constants(off, halved):
+    """Constants and norms in closed form."""
+    for case in cases("lipschitz"):
+        with precision(BITS):
+            known = {}
+            if case["name"].startswith("ball"):
+                alpha = ball(float(given(case, "alpha"))) / (2 if halved else 1)
+                known = {"w1_constant": (1 + 2 * alpha) * (2 * alpha).exp(), "query_constant": alpha}
+            elif case["name"].startswith("logits"):
+                d = ball(float(given(case, "delta"))) / (2 if halved else 1)
+                known = {f"{name}_law": 1 - 2 / ((d / t).exp() + 1) for name, t in (("moved", 1), ("turned", 2))}
+            elif case["name"].startswith("nearness"):
+                (c,) = filed(case["answers"]["nearness"], off)
+                tokens = ball(float(given(case, "tokens"))) / (2 if halved else 1)
+                yield equals(c * (c + 1).exp() / (tokens - 1), 1, part="constants", case=case["name"])
+            elif case["name"].startswith("softmax"):
+                p, _ = weights(given(case, "scores"))
+                matrix = np.diag(p) - np.outer(p, p)
+                signs = [balls(np.array(s)) for s in product((-1.0, 1.0), repeat=p.size)]
+                most = {
+                    "one_to_one": np.abs(matrix).sum(axis=0),
+                    "one_to_infinity": np.abs(matrix).ravel(),
+                    "infinity_to_one": [np.abs(matrix @ s).sum() for s in signs],
+                }
+                known = {name: max(values, key=lambda b: b.mid()) for name, values in most.items()}
+            for name, value in known.items():
+                yield from compared(case, name, [value], off, part="constants")
+
+
+@verifies(
+    Claim(
+        "reference.digits",
+        "the files of known answers hold fifteen digits of the definitions",
+        r"every answer lies between its published ends, which agree to fifteen significant digits: softmax, logsumexp, attention with masks, weights and sinks, whole and by tiles of keys, entmax of orders 1 to 10, their derivatives, $W_1$ of small clouds, Lipschitz constants and norms of Jacobians",
+        assumptions=(
+            "inputs are the floats that the files give",
+            r"magnitudes of at least $10^{-100000}$",
+            r"derivatives in the order at all orders but $1 + 2^{-20}$",
+        ),
+        remark=r"Derivatives along moves are Taylor coefficients of the definition, gradients the usual backward steps, the derivative of entmax in its order a formula in the law alone; couplings are optimal because no cycle of exchanges saves anything; norms from $\ell_2$ to $\ell_2$ are counted by pivots.",
+    ),
+    constant("last-digit", "every answer is one unit of its fifteenth digit larger", off=1),
+    hypothesis("unmasked", "masks are ignored, and a masked score is -10", masked=False),
+    bug("other-order", "the order of entmax is a quarter larger", swapped=True),
+    bug("squared", "temperatures and distances are squared", squared=True),
+    constant("halved", "constants of half the argument", halved=True),
+)
+def test_digits(run, *, off=0, masked=True, swapped=False, squared=False, halved=False):
+    for case, name, values, part in [
+        *rows(squared, masked),
+        *heads(masked),
+        *tiles(masked),
+        *derivatives_of_rows(masked),
+        *laws(swapped),
+    ]:
+        yield from compared(case, name, values, off, part=part)
+    yield from clouds(off, squared)
+    yield from constants(off, halved)
+    yield from eigenvalues(off)
