@@ -167,7 +167,8 @@ _GROUPS = {
         lipschitz.certificate.certify lipschitz.certificate.certify_at lipschitz.certificate.product_norm
         lipschitz.depth.sinkhorn_plan
         lipschitz.depth.sinkhorn_sweep lipschitz.dot_form lipschitz.enclosed_jacobian
-        lipschitz.multihead_jacobian lipschitz.norm_at lipschitz.response maxent.LinearScores
+        lipschitz.multihead_jacobian lipschitz.norm_at lipschitz.portrait.portray lipschitz.response
+        maxent.LinearScores
         metric.InformationPropagation.objective metric.InformationPropagation.predict metric.LinearFeatures
         metric.ResidualFeatures metric.plane.Chart metric.plane.Chart.differences
         metric.plane.chart_of_first_layer metric.similarity.DistanceSimilarity.features

@@ -23,8 +23,9 @@ DOCS = tuple(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")
 PAGES = ("README.md", *DOCS, "CONTRIBUTING.md", "CHANGELOG.md", "paper_notes.md")
 
 
-@pytest.mark.parametrize(("page", "least"), [("README.md", 3), ("docs/library.md", 20)])
-def test_examples_run(page, least):
+@pytest.mark.parametrize(("page", "least"), [("README.md", 3), ("docs/library.md", 20), ("docs/certificates.md", 8)])
+def test_examples_run(page, least, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # one of them writes pictures
     done = doctest.testfile(str(ROOT / page), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert done.attempted >= least
     assert done.failed == 0

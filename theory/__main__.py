@@ -2,11 +2,10 @@
 
 ``list`` shows every claim on a line, ``explain`` one claim in full, ``cite`` what a paper prints of it, ``bundle`` the
 results as a paper, ``report`` renews the theorem index of ``paper_notes.md``. These compute nothing anew and touch no
-room that loads slowly.
-``certify`` bounds the Lipschitz constants of attention with given weights by the theorems of ``theory.lipschitz``,
-``doctor`` says what this machine computes with and whether a dozen claims come out as recorded. ``site`` makes pages of
-all that is recorded, for a browser. ``reference`` writes the files of known answers, or compares them with what is
-computed.
+room that loads slowly. ``certify`` bounds the Lipschitz constants of attention with given weights by the theorems of
+``theory.lipschitz``, ``look`` draws what such a layer does to given tokens, ``doctor`` says what this machine computes
+with and whether a dozen claims come out as recorded, ``reference`` writes the files of known answers, or compares them
+with what is computed, ``site`` makes pages of all that is recorded, for a browser.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 _SITE = ("jinja2", "markupsafe", "math_core", "markdown_it", "mdit_py_plugins", "pybtex")  # modules of the extra
@@ -76,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     atlas = verbs.add_parser("site", parents=[common, notes], help="the atlas: a page for every claim, in a folder")
     atlas.add_argument("--out", type=Path, required=True, metavar="DIR", help="new folder, or an older site to replace")
     _certify_options(verbs.add_parser("certify", help="Lipschitz constants of attention with weights from a file"))
+    _look_options(verbs.add_parser("look", help="pictures of attention with weights and tokens from files"))
     verbs.add_parser("doctor", help="processor, libraries and the verdicts of a dozen claims: what a bug report needs")
     known = verbs.add_parser("reference", help="write the files of known answers into reference/, or compare them")
     known.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is not what is computed")
@@ -92,7 +93,7 @@ def _version() -> str:
 
 
 def _certify_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, metavar="FILE", help="weights, .npz or .safetensors")
+    _layer_options(parser)
     parser.add_argument(
         "--radius", type=float, metavar="R", help="no token is longer (default: 1, or the longest of the given tokens)"
     )
@@ -104,20 +105,34 @@ def _certify_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reach", type=float, metavar="r", help="how far each given token may move (default: to twice the local norm)"
     )
+    parser.add_argument("--no-search", action="store_true", help="constants only, no lower bounds")
+    parser.add_argument("--rotary", action="store_true", help="positions turn queries and keys: bounds for all of them")
+    parser.add_argument("--json", action="store_true", help="print JSON with all digits and the worst tokens found")
+
+
+def _look_options(parser: argparse.ArgumentParser) -> None:
+    _layer_options(parser)
+    parser.add_argument("--tokens", type=Path, metavar="T.npy", required=True, help="tokens, an array (n, d) of NumPy")
+    parser.add_argument("--out", type=Path, metavar="DIR", required=True, help="folder of the pictures")
+    parser.add_argument(
+        "--layers", type=int, default=6, metavar="K", help="how often the layer is applied (default: 6)"
+    )
+    parser.add_argument("--format", default="svg", metavar="F,F", help="any of svg, png and pdf (default: svg)")
+
+
+def _layer_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="FILE", help="weights, .npz or .safetensors")
     parser.add_argument("--heads", type=int, default=1, metavar="H", help="number of heads (default: 1)")
     parser.add_argument("--score", default="dot", help="dot (default) or distance")
     parser.add_argument("--causal", action="store_true", help="token i sees the tokens up to i only")
     parser.add_argument("--residual", action="store_true", help="the input is added to the output")
-    parser.add_argument("--no-search", action="store_true", help="constants only, no lower bounds")
     parser.add_argument("--scale", type=float, metavar="S", help="factor of the scores (default: one over root d_k)")
     parser.add_argument(
         "--names",
         metavar="NAME=KEY,...",
         help="names in FILE of w_query, w_key, w_value, w_out, or w_qkv for all three, and of b_query and other biases",
     )
-    parser.add_argument("--rotary", action="store_true", help="positions turn queries and keys: bounds for all of them")
     parser.add_argument("--convention", help="rows (default, y = W x) or columns (y = x W) of matrices are outputs")
-    parser.add_argument("--json", action="store_true", help="print JSON with all digits and the worst tokens found")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -128,6 +143,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if options.verb == "certify":
         return _certify(options)
+    if options.verb == "look":
+        return _look(options)
     if options.verb == "doctor":
         return _doctor()
     if options.verb == "reference":
@@ -147,7 +164,9 @@ def _certify(options: argparse.Namespace) -> int:
     from theory.lipschitz.certificate import run_command  # noqa: PLC0415
 
     try:
-        sys.stdout.write(run_command(options))
+        with _said():
+            text = run_command(options)
+        sys.stdout.write(text)
     except (ValueError, TypeError, ImportError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -155,6 +174,32 @@ def _certify(options: argparse.Namespace) -> int:
         sys.stderr.write(f"nothing is certified, by a fault of this package that should be reported: {error}\n")
         return 1
     return 0
+
+
+def _look(options: argparse.Namespace) -> int:
+    from theory.figures.portrait import run_command  # noqa: PLC0415
+
+    try:
+        sys.stdout.write(run_command(options))
+    except (ValueError, TypeError, ImportError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0
+
+
+@contextmanager
+def _said() -> Iterator[None]:
+    """Show on a terminal what a certificate is at."""
+    from rich.console import Console  # noqa: PLC0415
+
+    from theory.lipschitz.certificate.progress import listening  # noqa: PLC0415
+
+    console = Console(stderr=True, highlight=False, markup=False)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status("weights are read") as status, listening(status.update):
+        yield
 
 
 def _doctor() -> int:

@@ -3,6 +3,7 @@
 CERTIFY = "tests/lipschitz/test_certify.py::"
 CERTIFY_AT = "tests/lipschitz/test_certify_at.py::"
 NORMS = "tests/lipschitz/test_local_norms.py::"
+WIDE = "tests/lipschitz/test_wide.py::"
 MATCHING = "tests/lipschitz/test_matching.py::"
 
 WEIGHTS = "lipschitz/certificate/weights.py"
@@ -13,6 +14,8 @@ HERE = "lipschitz/certificate/local.py"
 BIASED = "lipschitz/certificate/biased.py"
 REFINED = "lipschitz/constants/refined.py"
 LOCAL = "lipschitz/local_norms.py"
+THIN = "lipschitz/certificate/thin.py"
+PUSHED = "lipschitz/certificate/wide.py"
 MATCHED = "lipschitz/matching.py"
 
 WIDTHS = [
@@ -22,6 +25,20 @@ WIDTHS = [
      " + 2 * max(max(f.shape) for f in factors)", ""),
     ("spectral-of-one-row", CERTIFY + "test_product_norms_are_as_wide_as_the_lemma", WEIGHTS,
      "_SPECTRAL * max(matrix.shape)", "_SPECTRAL"),
+    ("factors-believed", WIDE + "test_factors_need_not_be_right", THIN,
+     "turned = _frobenius(basis.T @ basis - np.eye(columns)) + gamma", "turned = gamma"),
+    ("residual-believed", WIDE + "test_factors_need_not_be_right", THIN,
+     "missed = _frobenius(matrix - basis @ upper) + gamma", "missed = gamma"),
+    ("residual-of-one-side", WIDE + "test_factors_need_not_be_right", THIN,
+     " + left.residual * right.size", ""),
+    ("factors-unrounded", WIDE + "test_thin_norms_are_charged_what_the_lemma_says", THIN,
+     "gamma(columns + 3) * (width * height + size)", "gamma(columns + 3) * width * 0.0"),
+    ("skew-unrounded", WIDE + "test_thin_norms_are_charged_what_the_lemma_says", THIN,
+     "gamma(rows + 2) * (width", "gamma(0) * (width"),
+    ("product-unrounded", WIDE + "test_a_product_is_as_near_as_its_bound_says", PUSHED,
+     "(gamma(terms) * np.abs(x) + off)", "off"),
+    ("radius-dropped", WIDE + "test_a_product_is_as_near_as_its_bound_says", PUSHED,
+     "(gamma(terms) * np.abs(x) + off)", "(gamma(terms) * np.abs(x))"),
     ("constant-unrounded", CERTIFY + "test_an_inexact_library_is_covered", UPPER,
      "value * _FEW).hi", "0.0).hi"),
     ("constant-half-rounded", CERTIFY + "test_an_inexact_library_is_covered", UPPER,

@@ -9,5 +9,6 @@ from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
     from theory.experiments.published import train_moons as train_moons
+    from theory.experiments.trained_layers import read_layers as read_layers, trained_layers as trained_layers
 
 open_lazily(__name__)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         find_arm as find_arm,
     )
     from theory.experiments.arms.experiment import run_experiment as run_experiment
+    from theory.experiments.arms.layers import train_layers as train_layers
     from theory.experiments.arms.lessons import SUBJECTS as SUBJECTS, Lessons as Lessons
     from theory.experiments.arms.network import Networks as Networks
     from theory.experiments.arms.plan import (

@@ -20,13 +20,19 @@ if TYPE_CHECKING:
         Stretch as Stretch,
         enclose_stretch as enclose_stretch,
     )
-    from theory.lipschitz.certificate.text import as_json as as_json, as_text as as_text, run_command as run_command
+    from theory.lipschitz.certificate.text import (
+        as_json as as_json,
+        as_text as as_text,
+        parse_names as parse_names,
+        run_command as run_command,
+    )
     from theory.lipschitz.certificate.weights import (
         AttentionWeights as AttentionWeights,
         as_attention_weights as as_attention_weights,
         product_norm as product_norm,
     )
     from theory.lipschitz.certificate.weights_file import (
+        read_layer as read_layer,
         read_weights as read_weights,
     )
 

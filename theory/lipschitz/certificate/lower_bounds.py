@@ -18,8 +18,9 @@ from theory._validate import as_instance, as_masses, as_points
 from theory.attention import DotProduct, SquaredDistance
 from theory.evidence import Interval, Kind
 from theory.evidence.roundoff import gamma
-from theory.lipschitz.certificate.ascent import improve_displacement, orthonormal_basis
+from theory.lipschitz.certificate.ascent import improve_displacement, main_directions, orthonormal_basis, singular_pair
 from theory.lipschitz.certificate.leaning import leaning_pair
+from theory.lipschitz.certificate.progress import tell
 from theory.lipschitz.certificate.weights import Array, AttentionWeights, Norms
 from theory.lipschitz.constants.frobenius import opposed_ratio
 from theory.lipschitz.local_norms import as_exponent, weighted_norm
@@ -59,6 +60,7 @@ def enclose_stretch(
 ) -> tuple[Interval, bool]:
     """Enclose the stretch of a displacement in balls; tell as well whether no two outputs coincide."""
     from theory.evidence.enclosure import balls, exp, hull, precision  # noqa: PLC0415  balls load on first use
+    from theory.lipschitz.certificate.wide import is_wide, push_wide  # noqa: PLC0415
 
     dim = as_instance(layer, "layer", AttentionWeights).dim
     places = as_points(points, "points", dim=dim)
@@ -68,9 +70,10 @@ def enclose_stretch(
     if not steps.any():
         raise ValueError("tangent: expected a displacement, got zero")
     with precision():
-        x, h, w = balls(places), balls(steps), balls(law)
-        outputs, moved = layer.push(x, h, w, balls, exp)
-        gaps = [outputs[i] - outputs[j] for i in range(len(x)) for j in range(i)]
+        h, w = balls(steps), balls(law)
+        pushed = push_wide(layer, places, steps, law) if is_wide(layer) else None
+        outputs, moved = pushed or layer.push(balls(places), h, w, balls, exp)
+        gaps = [outputs[i] - outputs[j] for i in range(len(h)) for j in range(i)]
         ratio = weighted_norm(moved, w, order) / weighted_norm(h, w, order)
         return hull(ratio, Kind.CERTIFIED), all((g * g).sum() > 0 for g in gaps)
 
@@ -148,21 +151,20 @@ def _plane(layer: AttentionWeights, norms: Norms, radius: float) -> _Plane:
     size = norms.forms[head].hi
     reaches = {radius, min(radius, math.sqrt(_SHARPEST / size))} if size else {radius}
     if layer.score == "distance":
-        _, sizes, right = np.linalg.svd(layer.w_query[head])
+        _, sizes, right = np.linalg.svd(layer.w_query[head], full_matrices=False)
         scale = max(float(sizes[0]) ** 2 / layer.divisor, 1e-12)
         basis = np.ascontiguousarray(right[:1].T)
         return _Plane(layer, head, basis, SquaredDistance(scale), radius, tuple(sorted(reaches)))
-    form = layer.form(head)
-    left, _, right = np.linalg.svd(form)
-    basis = orthonormal_basis([right[0], left[:, 0]])[:, ::-1]
-    return _Plane(layer, head, basis, DotProduct(form=basis.T @ form @ basis), radius, tuple(sorted(reaches)))
+    basis = orthonormal_basis([*singular_pair(layer.w_query[head], layer.w_key[head])])[:, ::-1]
+    turned = (layer.w_query[head] @ basis).T @ (layer.w_key[head] @ basis) / layer.divisor
+    return _Plane(layer, head, basis, DotProduct(form=turned), radius, tuple(sorted(reaches)))
 
 
 def _coincident_stretch(layer: AttentionWeights) -> Stretch:
     """Return the displacement of tokens at one place that stretches most: they move on together, in any metric."""
     origin = np.zeros((1, layer.dim))
     mass = np.ones(1)
-    tangent = np.linalg.svd(layer.mean_map())[2][:1]
+    tangent = main_directions(layer)[:1]
     return Stretch(origin, tangent, mass, 1, enclose_stretch(layer, origin, tangent, mass, 1)[0])
 
 
@@ -195,6 +197,7 @@ def _found_stretch(rng: np.random.Generator, plane: _Plane, p: float, masses: Ar
     the distance of the image measures to first order.
     """
     best: Stretch | None = None
+    tell(f"search of large stretches by the exponent {p:g}, {'any masses' if masses is None else 'masses given'}")
     for reach in plane.reaches:
         found = _found_displacements(rng, plane, reach, p, masses)
         if plane.layer.b_query is not None and (masses is None or masses.size > 1):

@@ -31,7 +31,7 @@ def run_command(options: argparse.Namespace) -> str:
     ValueError, TypeError, ModuleNotFoundError
         With one line that says what is wrong.
     """
-    names = None if options.names is None else _names(options.names)
+    names = None if options.names is None else parse_names(options.names)
     weights, notes = read_layer(
         options.file, names, convention=options.convention, score=options.score, rotary=options.rotary
     )
@@ -188,7 +188,8 @@ def _digits(number: float, context: Context) -> str:
     return "> 1.79e308" if number == math.inf else f"{context.create_decimal(number):.6g}"
 
 
-def _names(text: str) -> dict[str, str]:
+def parse_names(text: str) -> dict[str, str]:
+    """Return which array of a file is which, of a text ``NAME=KEY,...``."""
     pairs = [part.partition("=") for part in text.split(",")]
     if not all(name and equals and called for name, equals, called in pairs):
         raise ValueError(f"--names: expected NAME=KEY, separated by commas, got {text!r}")

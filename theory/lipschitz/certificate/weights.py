@@ -25,6 +25,8 @@ from numpy.typing import ArrayLike, NDArray
 from theory._validate import as_between, as_choice, as_count, as_flag, as_matrix, as_vector, frozen
 from theory.evidence import Interval
 from theory.evidence.roundoff import gamma
+from theory.lipschitz.certificate.progress import tell
+from theory.lipschitz.certificate.thin import is_thin, thin_product_norm
 
 Array: TypeAlias = NDArray[np.float64]
 Numbers: TypeAlias = NDArray[Any]  # floats, or balls in an object array
@@ -36,7 +38,8 @@ def product_norm(*factors: Array) -> Interval:
     r"""Enclose the spectral norm of a product of one or two matrices, its rounding and that of the SVD charged.
 
     A product is off by at most :math:`\gamma_n|A|_F|B|_F`, n being what is summed over, and a singular value by 64
-    roundings of the Frobenius norm for every row or column, taken for LAPACK's modest multiple.
+    roundings of the Frobenius norm for every row or column, taken for LAPACK's modest multiple. A product through a
+    dimension far below its own is reduced to it first (:mod:`theory.lipschitz.certificate.thin`).
     """
     if len(factors) not in (1, 2):
         raise ValueError(f"factors: expected one or two matrices, got {len(factors)}")
@@ -50,6 +53,8 @@ def product_norm(*factors: Array) -> Interval:
 
 def _product_norm(*factors: Array) -> Interval:
     """Return what :func:`product_norm` does, for matrices that were checked."""
+    if len(factors) == 2 and is_thin(*factors):
+        return _nonnegative(thin_product_norm(*factors, _product_norm))
     matrix = factors[0] if len(factors) == 1 else factors[0] @ factors[1]
     size = math.prod(float(np.sqrt((f * f).sum())) for f in factors)
     terms = _SPECTRAL * max(matrix.shape) + 2 * max(max(f.shape) for f in factors)
@@ -155,6 +160,7 @@ class AttentionWeights:
         Where queries and keys are ``turned`` by their positions, the products of norms stand for the norms of products.
         """
         apart = as_flag(turned, "turned")
+        tell(f"norms of {self.heads} heads of {self.dim} numbers a token")
         root = Interval.exactly(self.w_query.shape[1]).sqrt()
         if self.scale is not None:
             root = 1.0 / Interval.exactly(self.scale)
@@ -188,8 +194,10 @@ class AttentionWeights:
         """Return what becomes of tokens that are all at one place, in floats, shape (d_out, d)."""
         total = np.eye(self.dim) if self.residual else np.zeros((self.slice(0).shape[0], self.dim))
         for head in range(self.heads):
-            value = self.slice(head) @ self.w_value[head]
-            total = total + (value @ self.form(head) if self.score == "distance" else value)
+            value = self.w_value[head]
+            if self.score == "distance":  # in this order no product of two square matrices is taken
+                value = (value @ self.w_query[head].T) @ (self.w_query[head] / self.divisor)
+            total = total + self.slice(head) @ value
         return total
 
     def push(

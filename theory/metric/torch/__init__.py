@@ -20,5 +20,6 @@ if TYPE_CHECKING:
         positions as positions,
     )
     from theory.metric.torch.transformer import Transformer as Transformer
+    from theory.metric.torch.weights import module_weights as module_weights
 
 open_lazily(__name__)
