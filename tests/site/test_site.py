@@ -93,8 +93,10 @@ def test_a_star_after_a_command_is_a_product():
 
 
 def test_links_that_lead_nowhere_become_text():
-    links = prose.Links({"sums.two"}, {"proofs/a.md": "p/a.html"})
-    made = prose.render("[sums.two](a.md), [b](b.md), [c](https://c.org), `sums.two`", links, "proofs/x.md", "../")
+    links = prose.Links({"sums.two"}, {"proofs/a.md": "p/a.html", "figures/a.png": "f/a.svg"})
+    text = "[sums.two](a.md), [b](b.md), [c](https://c.org), `sums.two` ![a](../figures/a.png)![b](../figures/b.png)"
+    made = prose.render(text, links, "proofs/x.md", "../")
+    assert made.endswith('<img src="../f/a.svg" alt="a" /></p>\n')
     assert '<a href="../p/a.html#sums.two">sums.two</a>, b, <a href="https://c.org">c</a>' in made
     assert '<a href="../c/sums.two.html"><code>sums.two</code></a>' in made
 

@@ -110,6 +110,8 @@ def read_material(folder: Path, notes: Path) -> Material:
     files = {f"proofs/{name}.md": f"p/{name}.html" for name in proofs}
     files |= {f"docs/{name}.md": f"g/{name}.html" for name in guides}
     files |= {"paper_notes.md": "decided-against.html", "README.md": "index.html"}
+    figures = _figures(root / "figures", records)
+    files |= {f"figures/{figure.name}.{kind}": f"f/{figure.name}.svg" for figure in figures for kind in ("png", "svg")}
     code = {test: located(folder, test) for test in sorted({record.test for record in records.values()})}
     return Material(
         folder=folder,
@@ -120,7 +122,7 @@ def read_material(folder: Path, notes: Path) -> Material:
         sources={key: read_source(key, entry) for key, entry in entries.items()},
         sections=read_sections(notes.read_text(encoding="utf-8"), records, entries),
         proofs=proofs,
-        figures=_figures(root / "figures", records),
+        figures=figures,
         guides=guides,
         code={test: place[0].read_text(encoding="utf-8") for test, place in code.items() if place is not None},
         proved={

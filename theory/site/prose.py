@@ -94,7 +94,7 @@ def _formula(source: str, options: Mapping[str, bool]) -> str:
 
 
 def _linked(children: list[Token], links: Links, source: str, up: str) -> list[Token]:
-    """Lead links to pages, and take away those that lead nowhere."""
+    """Lead links to pages and pictures to files, and take away those that lead nowhere."""
     kept: list[Token] = []
     dropped: list[bool] = []
     for k, token in enumerate(children):
@@ -103,7 +103,11 @@ def _linked(children: list[Token], links: Links, source: str, up: str) -> list[T
             target = _target(str(token.attrs["href"]), label, links, source, up)
             dropped.append(target is None)
             token.attrs["href"] = target or ""
-        if token.type not in ("link_open", "link_close") or not dropped[-1]:
+        if token.type == "image":
+            picture = _target(str(token.attrs["src"]), "", links, source, up)
+            token.attrs["src"] = picture or ""
+            kept += [token] if picture else []
+        elif token.type not in ("link_open", "link_close") or not dropped[-1]:
             kept.append(token)
         if token.type == "link_close":
             dropped.pop()
