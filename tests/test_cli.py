@@ -8,8 +8,9 @@ import pytest
 
 from tests import specimen
 from tests.specimen import edited, lay
-from theory.__main__ import _VERDICTS, main
+from theory.__main__ import _KINDS, _VERDICTS, main
 from theory.evidence import Run, decide
+from theory.evidence.interval import Kind
 from theory.evidence.judge import Verdict
 from theory.evidence.record import write
 from theory.report.locations import evidence_folders, suite_folder
@@ -34,6 +35,7 @@ def run(capsys, *arguments):
 
 def test_verdicts_are_those_of_the_judge():
     assert set(_VERDICTS) == {verdict.value for verdict in Verdict}
+    assert list(_KINDS) == [kind.name.lower() for kind in Kind]
 
 
 def test_help_loads_nothing_slow():
@@ -44,7 +46,7 @@ def test_help_loads_nothing_slow():
         "print(sorted({'numpy', 'scipy', 'numba', 'matplotlib', 'ot', 'sympy', 'flint', 'rich'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)  # noqa: S603
-    assert "list,explain,cite,bundle,report,certify,look,doctor,reference,prove" in done.stdout
+    assert "list,explain,cite,bundle,report,site,certify,look,doctor,reference,prove" in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
 
 
@@ -76,6 +78,48 @@ def test_list_filters(capsys, shared):
     status, out, err = run(capsys, "list", "--evidence", shared, "--subject", "sum")
     assert (status, out) == (2, "")
     assert err == "--subject: expected one of means, sums, got sum\n"
+
+
+def test_list_finds_words_kinds_sources_and_labels(capsys, shared):
+    def shown(*arguments):
+        return [line.split()[0] for line in run(capsys, "list", "--evidence", shared, *arguments)[1].splitlines()]
+
+    assert shown("HALF", "quarters") == ["sums.half"]
+    assert shown("overflow") == ["sums.two"]
+    assert shown("--kind", "statistical") == ["means.normal"]
+    assert shown("--source", "higham2002") == shown("--label", "MA.D1") == ["sums.two"]
+    assert shown("--label", "MA.D1", "half") == []
+    listed = json.loads(run(capsys, "list", "--evidence", shared, "--json", "two")[1])
+    assert [(claim["id"], claim["labels"], claim["sources"]) for claim in listed] == [
+        ("sums.two", ["MA.D1"], ["higham2002"])
+    ]
+    assert run(capsys, "list", "--evidence", shared, "--source", "higham")[::2] == (
+        2,
+        "--source: expected one of higham2002, got higham\n",
+    )
+
+
+def test_explain_takes_labels_and_several_claims(capsys, shared):
+    status, out, _ = run(capsys, "explain", "MA.D1", "sums.half", "sums.two", "--evidence", shared)
+    assert status == 0
+    assert [line.split(":")[0] for line in out.splitlines() if line.startswith("sums.")] == ["sums.two", "sums.half"]
+    assert "MA.D9: expected the id of one of 3 claims" in run(capsys, "explain", "MA.D9", "--evidence", shared)[2]
+
+
+def test_cite_prints_one_format_if_asked(capsys, shared):
+    both = run(capsys, "cite", "sums.two", "--evidence", shared)[1]
+    bibtex, latex = (
+        run(capsys, "cite", "sums.two", "--evidence", shared, "--format", f)[1] for f in ("bibtex", "latex")
+    )
+    assert both == f"{bibtex}\n{latex}"
+    assert latex.startswith("Claim ")
+
+
+def test_version_is_told(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("attention-theory ")
 
 
 def test_list_colours_a_terminal_only(capsys, shared, monkeypatch):

@@ -5,7 +5,8 @@ results as a paper, ``report`` renews the theorem index of ``paper_notes.md``. T
 room that loads slowly. ``certify`` bounds the Lipschitz constants of attention with given weights by the theorems of
 ``theory.lipschitz``, ``look`` draws what such a layer does to given tokens, ``doctor`` says what this machine computes
 with and whether a dozen claims come out as recorded, ``reference`` writes the files of known answers, or compares them
-with what is computed, ``prove`` has Coq check the theorems of ``proofs/formal`` again.
+with what is computed, ``prove`` has Coq check the theorems of ``proofs/formal`` again, ``site`` makes pages of all that
+is recorded, for a browser.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+_SITE = ("jinja2", "markupsafe", "math_core", "markdown_it", "mdit_py_plugins", "pybtex")  # modules of the extra
 _VERDICTS = ("supported", "refuted", "inconclusive", "vacuous")  # those of theory.evidence.judge, which loads NumPy
+_KINDS = ("proved", "certified", "numeric", "estimated", "trend", "statistical")  # of theory.evidence.interval, as well
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -25,6 +28,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m theory",
         description="Read the committed evidence: what is claimed, what became of it, how to cite it; certify weights.",
     )
+    parser.add_argument("--version", action="version", version=f"attention-theory {_version()}")
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument(
         "--evidence",
@@ -41,14 +45,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     verbs = parser.add_subparsers(dest="verb", required=True)
     every = verbs.add_parser("list", parents=[common], help="every claim on one line")
+    every.add_argument("words", nargs="*", metavar="WORD", help="only claims that say all of these words")
     every.add_argument("--verdict", choices=_VERDICTS, help="only claims with this verdict")
+    every.add_argument("--kind", choices=_KINDS, help="only claims of this kind")
     every.add_argument("--subject", metavar="S", help="only claims whose id begins with S and a dot")
+    every.add_argument("--source", metavar="KEY", help="only claims that cite this source")
+    every.add_argument("--label", metavar="L", help="only claims with this label, such as MA.P9")
+    every.add_argument("--json", action="store_true", help="print JSON, with sources and labels")
     one = verbs.add_parser("explain", parents=[common], help="one claim in full: hypotheses, numbers, twins, command")
-    one.add_argument("id", metavar="ID", help="a claim, as `list` names it")
+    one.add_argument("ids", nargs="+", metavar="ID", help="a claim, as `list` names it, or a label such as MA.P9")
     cited = verbs.add_parser(
         "cite", parents=[common, notes], help="BibTeX, and a line of LaTeX with certified digits only"
     )
     cited.add_argument("id", metavar="ID", help="a claim, as `list` names it")
+    cited.add_argument("--format", choices=("bibtex", "latex"), help="one of the two (default: both)")
     bundled = verbs.add_parser("bundle", parents=[common, notes], help="the results as a paper: LaTeX that compiles")
     bundled.add_argument("--paper", type=Path, required=True, metavar="OUT", help="folder that it is written into")
     index = verbs.add_parser("report", parents=[common, notes], help="renew the theorem index of paper_notes.md")
@@ -64,6 +74,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="decide N claims again at paper scale, others at every commit",
     )
+    atlas = verbs.add_parser("site", parents=[common, notes], help="the atlas: a page for every claim, in a folder")
+    atlas.add_argument("--out", type=Path, required=True, metavar="DIR", help="new folder, or an older site to replace")
     _certify_options(verbs.add_parser("certify", help="Lipschitz constants of attention with weights from a file"))
     _look_options(verbs.add_parser("look", help="pictures of attention with weights and tokens from files"))
     verbs.add_parser("doctor", help="processor, libraries and the verdicts of a dozen claims: what a bug report needs")
@@ -76,6 +88,12 @@ def _parser() -> argparse.ArgumentParser:
     proved.add_argument("ids", nargs="*", metavar="ID", help="a claim, or a theorem (default: all)")
     proved.add_argument("--record", action="store_true", help="write the manifest: theorems and claims were compared")
     return parser
+
+
+def _version() -> str:
+    from theory import __version__  # noqa: PLC0415
+
+    return __version__
 
 
 def _certify_options(parser: argparse.ArgumentParser) -> None:
@@ -218,31 +236,63 @@ def _reference(options: argparse.Namespace) -> int:
 
 
 def _answer(options: argparse.Namespace) -> tuple[str, int]:
-    from theory.report import archive, citation, formal, formatting, freshness, locations, paper  # noqa: PLC0415
+    own = {"list": _list, "bundle": _bundle, "report": _report, "site": _site, "prove": _prove}
+    if options.verb in own:
+        return own[options.verb](options)
+    return ("\n".join(_explanations(options)) if options.verb == "explain" else _citation(options)), 0
 
-    if options.verb == "report":
-        return _report(options)
-    if options.verb == "prove":
-        return formal.prove(options.ids, record=options.record)
-    if options.verb == "list":
-        folder = options.evidence or locations.evidence_folder()
-        colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        records = archive.read_all(folder)
-        since = freshness.changes(records, folder)
-        proofs = formal.marks(folder)
-        text = formatting.format_list(
-            records, options.verdict, options.subject, colour=colour, changes=since, proofs=proofs
-        )
-        return text, 0
-    if options.verb == "bundle":
-        folder = options.evidence or locations.evidence_folder()
-        return paper.write_paper(options.paper, folder, options.notes or locations.notes_above(folder)), 0
-    folder = _record_folder(options)
-    record = archive.find(folder, options.id)
-    if options.verb == "explain":
-        return formatting.format_claim(record, freshness.changes([record], folder), formal.marks(folder)), 0
+
+def _list(options: argparse.Namespace) -> tuple[str, int]:
+    from theory.report import archive, formal, formatting, freshness, locations, selection  # noqa: PLC0415
+
+    folder = options.evidence or locations.evidence_folder()
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    shown = selection.select(
+        archive.read_all(folder), subject=options.subject, kind=options.kind, verdict=options.verdict,
+        source=options.source, label=options.label, words=options.words,
+    )  # fmt: skip
+    if options.json:
+        return selection.as_json(shown), 0
+    since = freshness.changes(shown, folder)
+    return formatting.format_list(shown, colour=colour, changes=since, proofs=formal.marks(folder)), 0
+
+
+def _bundle(options: argparse.Namespace) -> tuple[str, int]:
+    from theory.report import locations, paper  # noqa: PLC0415
+
+    folder = options.evidence or locations.evidence_folder()
+    return paper.write_paper(options.paper, folder, options.notes or locations.notes_above(folder)), 0
+
+
+def _prove(options: argparse.Namespace) -> tuple[str, int]:
+    from theory.report import formal  # noqa: PLC0415
+
+    return formal.prove(options.ids, record=options.record)
+
+
+def _citation(options: argparse.Namespace) -> str:
+    from theory.report import archive, citation, locations  # noqa: PLC0415
+
+    folder, name = _record_folder(options, options.id)
+    record = archive.find(folder, name)
+    if options.format == "latex":
+        return f"{citation.latex(record)}\n"
     notes = options.notes or (locations.notes_above(folder) if record.claim.cites else None)
-    return f"{citation.bibtex(record, notes)}\n\n{citation.latex(record)}\n", 0
+    bibtex = citation.bibtex(record, notes)
+    return f"{bibtex}\n" if options.format == "bibtex" else f"{bibtex}\n\n{citation.latex(record)}\n"
+
+
+def _explanations(options: argparse.Namespace) -> Iterator[str]:
+    """Yield the text of every claim that is asked for; a label stands for all claims that have it."""
+    from theory.report import archive, formal, formatting, freshness, locations, selection  # noqa: PLC0415
+
+    names = options.ids
+    if any("." in name and name.isupper() for name in names):  # a label, such as MA.P9
+        names = selection.ids_of(archive.read_all(options.evidence or locations.evidence_folder()), names)
+    for asked in names:
+        folder, name = _record_folder(options, asked)
+        record = archive.find(folder, name)
+        yield formatting.format_claim(record, freshness.changes([record], folder), formal.marks(folder))
 
 
 def _report(options: argparse.Namespace) -> tuple[str, int]:
@@ -268,24 +318,42 @@ def _report(options: argparse.Namespace) -> tuple[str, int]:
     return text + "".join(old.values()) + sampled, int(stale or (options.check and bool(old["quick"])) or fell)
 
 
-def _record_folder(options: argparse.Namespace) -> Path:
-    """Return the folder that has the record, and say so if it is not the nearest one.
+def _site(options: argparse.Namespace) -> tuple[str, int]:
+    from theory.report import archive, locations  # noqa: PLC0415
+
+    folder = options.evidence or locations.evidence_folder()
+    notes = options.notes or locations.notes_above(folder)
+    try:
+        from theory.site import build_site  # noqa: PLC0415
+
+        number = build_site(folder, notes, options.out)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _SITE:
+            raise
+        raise archive.ArchiveError(f'the site needs {error.name}: pip install "attention-theory[site]"') from error
+    except (ValueError, OSError) as error:
+        raise archive.ArchiveError(str(error)) from error
+    return f"{options.out / 'index.html'}: {number} pages\n", 0
+
+
+def _record_folder(options: argparse.Namespace, name: str) -> tuple[Path, str]:
+    """Return the folder that has a record, and its id; say so if it is not the nearest one, or another claim.
 
     A merged claim is asked for by the one that says now what it said; a test that checks it has no record.
     """
     from theory.report import archive, locations, merged  # noqa: PLC0415
 
     folders = locations.evidence_folders() if options.evidence is None else [Path(options.evidence)]
-    went = merged.find_successor(folders, options.id)
+    went = merged.find_successor(folders, name)
     if went is not None and not went.is_claim:
         raise archive.ArchiveError(f"{went.id}: is no claim any more, {went.into} checks it: {went.why}")
     if went is not None:
         sys.stderr.write(f"{went.id}: was merged into {went.into}: {went.why}\n")
-        options.id = went.into
-    folder = archive.find_folder(folders, options.id)
+        name = went.into
+    folder = archive.find_folder(folders, name)
     if folder != folders[0]:
-        sys.stderr.write(f"{options.id}: no claim of {folders[0]}; this is the record in {folder}\n")
-    return folder
+        sys.stderr.write(f"{name}: no claim of {folders[0]}; this is the record in {folder}\n")
+    return folder, name
 
 
 if __name__ == "__main__":

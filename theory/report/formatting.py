@@ -9,7 +9,7 @@ from typing import Any
 from theory.evidence.interval import Kind
 from theory.evidence.judge import Part
 from theory.evidence.runner import TwinResult
-from theory.report.archive import ArchiveError, Entry, Record
+from theory.report.archive import Entry, Record
 from theory.report.digits import at_least, at_most, common
 from theory.report.freshness import Changes
 from theory.report.index import marks
@@ -19,7 +19,7 @@ _WIDTH = 110
 _FIRST = ("suite", "closure", "backend", "machine", "processor", "vectors", "kernels_for", "blas", "python")
 _ELSEWHERE = ("commit",)  # which has a line of its own
 _NAME = 13  # the widest label and two blanks
-_RIGHT = {
+BY_RIGHT = {
     Kind.PROVED: "on a whole stated box, or symbolically",
     Kind.CERTIFIED: "on each case, by a two-sided enclosure",
     Kind.NUMERIC: "on each case, by an a-priori rounding bound",
@@ -30,9 +30,7 @@ _RIGHT = {
 
 
 def format_list(
-    records: Sequence[Record],
-    verdict: str | None,
-    subject: str | None,
+    shown: Sequence[Record],
     *,
     colour: bool,
     changes: Changes | None = None,
@@ -42,16 +40,7 @@ def format_list(
 
     A ``*`` behind the scale marks what was recorded before the code changed; the last line counts them. ``formal``
     behind the kind marks claims with a theorem that Coq checks, in whole or in part.
-
-    Raises
-    ------
-    ArchiveError
-        If no claim has this subject.
     """
-    subjects = sorted({record.subject for record in records})
-    if subject not in (None, *subjects):
-        raise ArchiveError(f"--subject: expected one of {', '.join(subjects)}, got {subject}")
-    shown = [r for r in records if subject in (None, r.subject) and verdict in (None, r.best.verdict.value)]
     old = {r.claim.id for r in shown if (r.claim.id, r.best.scale) in (changes or {})}
     rows = [
         [
@@ -100,7 +89,7 @@ def _formal(theorems: str | None) -> str:
 
 def _scale(record: Record, entry: Entry, changed: tuple[str, ...] | None) -> list[str]:
     said = record.describe(entry).replace(entry.verdict.value, entry.verdict.name)
-    verdict = f"{said}, kind {entry.kind.name.lower()} ({_RIGHT[entry.kind]})"
+    verdict = f"{said}, kind {entry.kind.name.lower()} ({BY_RIGHT[entry.kind]})"
     text = [_line(f"{entry.scale} scale", verdict), _line("departure", _departure(entry))]
     if entry.worst is not None:
         worst = entry.worst

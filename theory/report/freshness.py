@@ -45,11 +45,12 @@ def changes(records: Sequence[Record], folder: Path) -> Changes:
         now = {(path, root): closure for root in roots for path, closure in closures(roots[root], root).items()}
     except (SyntaxError, OSError) as error:
         raise ArchiveError(f"{error.filename}: expected a module that can be read: {error}") from error
+    tested = bool(places) or _has_tests(folder)
     since: dict[tuple[Path, str], dict[str, str | None]] = {}
     found: dict[tuple[str, str], tuple[str, ...]] = {}
     for record in records:
         if record.test not in places:
-            if places or _has_tests(folder):
+            if tested:
                 found |= {(record.claim.id, scale): (_gone(record.test),) for scale in record.entries}
             continue
         closure = now[places[record.test]]

@@ -1,0 +1,323 @@
+"""The atlas of the whole repository, read back: every number against its record, every link, every formula."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from theory.evidence.interval import Interval
+from theory.report.digits import at_least, at_most, common
+from theory.site import build_site
+
+ROOT = Path(__file__).parents[2]
+EVIDENCE = ROOT / "verify" / "evidence"
+CLAIMS = sorted(path.stem for path in EVIDENCE.glob("*.json"))
+NODE = shutil.which("node")
+VOID = {"meta", "link", "input", "img", "br", "hr", "mspace"}
+
+
+class Reader(HTMLParser):
+    """Reads a page: its tags in order, checked to be closed, and pieces of text with the tags around them."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.path, self.around, self.texts, self.tags, self.ids = path, [], [], [], set()
+        self.feed(path.read_text(encoding="utf-8"))
+        assert not self.around, (path, self.around)
+
+    def handle_starttag(self, tag, attrs):
+        """Note a tag that opens."""
+        found = dict(attrs)
+        self.tags.append((tag, found))
+        if "id" in found:
+            assert found["id"] not in self.ids, (self.path, found["id"])
+            self.ids.add(found["id"])
+        if tag not in VOID:
+            self.around.append((tag, found))
+
+    def handle_startendtag(self, tag, attrs):
+        """Note a tag that is closed at once."""
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        """Close what is open, and nothing else."""
+        if tag not in VOID:
+            assert self.around.pop()[0] == tag, (self.path, tag)
+
+    def handle_data(self, data):
+        """Note a piece of text."""
+        self.texts.append((data, list(self.around)))
+
+    def numbers(self):
+        """Return the attributes and the text of every number, a power of ten as ``10^-3``."""
+        shown, found = {}, []
+        for text, around in self.texts:
+            for tag, attrs in around:
+                if tag == "data":
+                    if id(attrs) not in shown:
+                        shown[id(attrs)] = ""
+                        found.append(attrs)
+                    shown[id(attrs)] += f"^{text}" if around[-1][0] == "sup" else text
+        return [(attrs, shown[id(attrs)].replace("\u2212", "-").replace("\u2026", "...")) for attrs in found]
+
+
+@pytest.fixture(scope="module")
+def atlas(tmp_path_factory):
+    out = tmp_path_factory.mktemp("site") / "atlas"
+    build_site(EVIDENCE, ROOT / "paper_notes.md", out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def read(atlas):
+    return {path.relative_to(atlas).as_posix(): Reader(path) for path in sorted(atlas.rglob("*.html"))}
+
+
+def at(whole, source):
+    """Follow a JSON pointer."""
+    keys = source.partition("#")[2].split("/")[1:]
+    for key in keys:
+        whole = whole[int(key)] if isinstance(whole, list) else whole[key.replace("~1", "/").replace("~0", "~")]
+    return whole
+
+
+def printed(value, source, given):
+    """Return what must be printed of a value of a record: bounds of departures up, of gaps down, digits in common."""
+    last = source.rpartition("/")[2]
+    if isinstance(value, int):
+        return str(value)
+    if last == "tightness":
+        return at_most(value, figures=7)
+    if isinstance(value, float):
+        return at_most(value) if source.endswith("/departure/1") else at_least(value)
+    lo, hi = value
+    if last in ("measured", "claimed"):
+        return common(Interval(lo, hi))
+    if len(given) == 1:  # a margin that every case keeps
+        return at_least(-hi)
+    return at_least(lo) if lo > 0.0 else at_most(hi)
+
+
+def wrong_numbers(page, whole):
+    """Return the numbers of a page that are not those of its record, and how many there are in all."""
+    numbers = page.numbers()
+    wrong = []
+    for attrs, shown in numbers:
+        value = at(whole, attrs["data-src"])
+        ends = [value] if isinstance(value, (int, float)) else value
+        given = [json.loads(end) for end in attrs["value"].split(",")]
+        kept = given == ends or (given == [-ends[-1]] and ends[-1] < 0.0)
+        if not kept or plain(shown) != printed(value, attrs["data-src"], given):
+            wrong.append((attrs, shown))
+    return wrong, len(numbers)
+
+
+def plain(shown):
+    """Write a number as the formatter does."""
+    return re.sub(r"\u00d710\^(-?)(\d+)", lambda e: f"e{e[1] or '+'}{int(e[2]):02d}", shown)
+
+
+def test_every_claim_has_a_small_page_and_the_site_is_small(atlas):
+    assert sorted(path.stem for path in (atlas / "c").iterdir()) == CLAIMS
+    assert max(path.stat().st_size for path in (atlas / "c").iterdir()) <= 15_000
+    assert sum(path.stat().st_size for path in atlas.rglob("*") if path.is_file()) <= 25 * 2**20
+
+
+def test_every_number_of_a_claim_is_that_of_its_record(read):
+    tied = 0
+    for claim in CLAIMS:
+        whole = json.loads((EVIDENCE / f"{claim}.json").read_text(encoding="utf-8"))
+        page = read[f"c/{claim}.html"]
+        assert ("main", f"{claim}.json") in [(tag, attrs.get("data-record")) for tag, attrs in page.tags]
+        wrong, number = wrong_numbers(page, whole)
+        assert wrong == [], claim
+        tied += number
+    assert tied > 10 * len(CLAIMS)
+
+
+def other(digit):
+    return str((int(digit[0]) + 1) % 10)
+
+
+def test_any_wrong_digit_is_noticed(atlas, tmp_path):
+    claim = "lipschitz.sharp-w1"
+    whole = json.loads((EVIDENCE / f"{claim}.json").read_text(encoding="utf-8"))
+    text = (atlas / "c" / f"{claim}.html").read_text(encoding="utf-8")
+    places = [found.span() for found in re.finditer(r"<data .*?</data>", text)]
+    assert len(places) > 20
+    for start, end in places:
+        number = text[start:end]
+        value = number.index('value="') + len('value="')
+        shown = number.index(">")
+        for begin in (value, shown):
+            altered = number[:begin] + re.sub(r"[0-9]", other, number[begin:], count=1)
+            (tmp_path / "page.html").write_text(text[:start] + altered + text[end:], encoding="utf-8")
+            assert len(wrong_numbers(Reader(tmp_path / "page.html"), whole)[0]) == 1, altered
+
+
+def test_a_loose_digit_is_noticed(atlas, tmp_path):
+    text = (atlas / "c" / "lipschitz.sharp-w1.html").read_text(encoding="utf-8")
+    (tmp_path / "page.html").write_text(text.replace("</strong> over", "</strong> at 95 per cent over", 1), "utf-8")
+    whole = json.loads((EVIDENCE / "lipschitz.sharp-w1.json").read_text(encoding="utf-8"))
+    texts = [*strings(whole), *(json.loads(p.read_text("utf-8"))["words"] for p in EVIDENCE.glob("lipschitz.*.json"))]
+    assert loose_digits(Reader(tmp_path / "page.html"), texts) == ["at 95 per cent over"]
+
+
+def strings(whole):
+    """Yield every text of a record."""
+    if isinstance(whole, str):
+        yield whole
+    elif isinstance(whole, (list, dict)):
+        for key in whole:
+            yield from [key] if isinstance(whole, dict) else []
+            yield from strings(whole[key] if isinstance(whole, dict) else key)
+
+
+def loose_digits(page, texts):
+    """Return the pieces of text with digits that are no tied number, formula or code, and stand in no given text."""
+    own = {"data", "math", "code", "pre", "title", "sub"}
+    loose = []
+    for text, around in page.texts:
+        tags = {tag for tag, _ in around}
+        quoted = any("data-src" in attrs for _, attrs in around) or bool(tags & {"a", "nav", "footer"})
+        stands = any(text.strip(" .") in one for one in texts)
+        if re.search(r"\d", text) and not tags & own and not quoted and not stands:
+            loose.append(text.strip())
+    return loose
+
+
+def test_no_digit_of_a_claim_is_loose(read):
+    wholes = {claim: json.loads((EVIDENCE / f"{claim}.json").read_text(encoding="utf-8")) for claim in CLAIMS}
+    words = [whole["words"] for whole in wholes.values()]  # of claims nearby
+    for claim, whole in wholes.items():
+        assert loose_digits(read[f"c/{claim}.html"], [*strings(whole), *words]) == [], claim
+
+
+def squares_of(read):
+    """Return the squares of the board."""
+    return [a for tag, a in read["index.html"].tags if tag == "a" and "sq" in a.get("class", "").split()]
+
+
+def test_the_numbers_of_the_front_are_counted(read):
+    total, supported, *rest = [int(text) for _, text in read["index.html"].numbers()]
+    assert total == len(CLAIMS)
+    assert supported == sum("open" not in square["class"].split() for square in squares_of(read))
+    assert supported in rest
+    assert sum(rest) == 2 * total  # by kind and by verdict
+    squares = [square["href"] for square in squares_of(read)]
+    assert sorted(squares) == sorted(f"c/{claim}.html" for claim in CLAIMS)
+    assert loose_digits(read["index.html"], []) == []
+
+
+def test_no_command_of_tex_is_left_over(read):
+    formulas = 0
+    for place, page in read.items():
+        for text, around in page.texts:
+            tags = {tag for tag, _ in around}
+            formulas += "math" in tags
+            assert "\\" not in text or tags & {"pre", "code"}, (place, text)
+            assert not re.search(r"\$[^$]*\$", text) or tags & {"pre", "code"}, (place, text)
+    assert formulas > 100_000
+
+
+def test_every_link_leads_somewhere(atlas, read):
+    ids = {place: page.ids for place, page in read.items()}
+    for place, page in read.items():
+        for tag, attrs in page.tags:
+            for name in ("href", "src", "action"):
+                if name not in attrs or tag == "math" or urlsplit(attrs[name]).scheme:
+                    continue
+                parts = urlsplit(attrs[name])
+                target = (atlas / place).parent.joinpath(unquote(parts.path)).resolve() if parts.path else atlas / place
+                assert target.is_file(), (place, attrs[name])
+                if parts.fragment and target.suffix == ".html":
+                    there = target.relative_to(atlas.resolve()).as_posix() if parts.path else place
+                    assert unquote(parts.fragment) in ids[there], (place, attrs)
+
+
+def test_every_page_can_be_read_aloud(read):
+    for place, page in read.items():
+        tags = [tag for tag, _ in page.tags]
+        assert dict(page.tags)["html"] == {"lang": "en"}
+        assert tags.count("h1") == 1, place
+        assert {"title", "main", "nav", "header", "footer"} <= set(tags)
+        assert all("alt" in attrs for tag, attrs in page.tags if tag == "img"), place
+
+
+def test_what_a_proof_and_a_claim_say_of_each_other(read):
+    hrefs = {place: {attrs.get("href") for tag, attrs in page.tags if tag == "a"} for place, page in read.items()}
+    assert "../p/lipschitz.html#lipschitz.sharp-w1" in hrefs["c/lipschitz.sharp-w1.html"]
+    assert "../c/lipschitz.sharp-w1.html" in hrefs["p/lipschitz.html"]
+    assert "../s/castin2024.html" in hrefs["c/lipschitz.sharp-w1.html"]
+    assert "../f/tightness.html" in hrefs["c/lipschitz.sharp-w1.html"]
+    assert "c/markov.printed-lookup.html" in hrefs["errata.html"]
+    assert "../c/distance-attention.heads.html" in hrefs["s/kim2021.html"]
+
+
+def found(atlas, query):
+    """Search as the page does, in Node."""
+    program = (
+        "const fs = require('fs'), vm = require('vm');"
+        "for (const name of ['index.js', 'search.js'])"
+        " vm.runInThisContext(fs.readFileSync(`${process.argv[1]}/${name}`, 'utf8'));"
+        "const MiniSearch = require(`${process.argv[1]}/minisearch.js`);"
+        "console.log(makeSearch(MiniSearch, ATLAS.claims)(process.argv[2]).join(' '))"
+    )
+    done = subprocess.run(  # noqa: S603
+        [NODE, "-e", program, str(atlas), query], capture_output=True, text=True, timeout=60, check=True
+    )
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(NODE is None, reason="searching as a page does needs Node")
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("wasserstein sharp lipshitz", "lipschitz.sharp-w1"),
+        ("entmax support", "entmax.support"),
+        ("total variation softmax", "softmax.total-variation"),
+        ("consensus almost every", "consensus.almost-every"),
+        ("maxent.gibbs", "maxent.gibbs"),
+    ],
+)
+def test_a_search_with_a_slip_finds_the_claim(atlas, query, first):
+    assert found(atlas, query)[0] == first
+
+
+def test_the_index_holds_what_facets_ask_for(atlas):
+    text = (atlas / "index.js").read_text(encoding="utf-8")
+    whole = json.loads(text.removeprefix("globalThis.ATLAS = ").removesuffix(";\n"))
+    assert sorted(claim["id"] for claim in whole["claims"]) == CLAIMS
+    assert {"subject", "kind", "verdict", "labels", "sources", "figures"} <= set(whole["claims"][0])
+    cited = {key for claim in whole["claims"] for key in claim["sources"]}
+    assert set(whole["sources"]) == cited
+
+
+def contrast(one, other):
+    """Contrast of two colours, as WCAG 2 defines it."""
+
+    def light(colour):
+        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+        linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in parts]
+        return sum(weight * v for weight, v in zip((0.2126, 0.7152, 0.0722), linear, strict=True)) + 0.05
+
+    a, b = light(one), light(other)
+    return max(a, b) / min(a, b)
+
+
+def test_texts_stand_out_in_both_schemes(atlas):
+    sheet = (atlas / "style.css").read_text(encoding="utf-8")
+    light, dark = (
+        dict(re.findall(r"--(\w+): (#\w{6})", block)) for block in re.findall(r":root \{(.*?)\}", sheet, re.DOTALL)[:2]
+    )
+    texts = ("ink", "soft", "accent", "supported", "refuted", "inconclusive", "vacuous")
+    for scheme in (light, dark):
+        for ground in ("paper", "sheet", "mark"):
+            for text in texts[:3] if ground == "mark" else texts:
+                assert contrast(scheme[text], scheme[ground]) >= 4.5, (text, ground)
+    assert round(contrast("#000000", "#ffffff"), 6) == 21.0

@@ -1,0 +1,92 @@
+"""Which claims a reader asks for: by subject, kind, verdict, source, label and words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from theory.report.archive import ArchiveError, Record
+
+
+def select(
+    records: Sequence[Record],
+    *,
+    subject: str | None = None,
+    kind: str | None = None,
+    verdict: str | None = None,
+    source: str | None = None,
+    label: str | None = None,
+    words: Sequence[str] = (),
+) -> list[Record]:
+    """Return the records that agree with all that is given.
+
+    Parameters
+    ----------
+    records : sequence of Record
+        Among which.
+    subject, kind, verdict, source, label : str, optional
+        What a claim is about, how its intervals were obtained, what became of it, what it cites, its label.
+    words : sequence of str
+        Pieces of the id, the words, the statement or the hypotheses; small and capital letters are the same.
+
+    Raises
+    ------
+    ArchiveError
+        If no claim at all has this subject, source or label.
+    """
+    _know("--subject", subject, {record.subject for record in records})
+    _know("--source", source, {key for record in records for key in record.claim.cites})
+    _know("--label", label, {item for record in records for item in record.claim.spec})
+    return [
+        record
+        for record in records
+        if subject in (None, record.subject)
+        and kind in (None, record.best.kind.name.lower())
+        and verdict in (None, record.best.verdict.value)
+        and (source is None or source in record.claim.cites)
+        and (label is None or label in record.claim.spec)
+        and _says(record, words)
+    ]
+
+
+def _know(option: str, value: str | None, known: Iterable[str]) -> None:
+    if value is not None and value not in (names := sorted(known)):
+        raise ArchiveError(f"{option}: expected one of {', '.join(names) or 'none'}, got {value}")
+
+
+def _says(record: Record, words: Sequence[str]) -> bool:
+    claim = record.claim
+    text = " ".join([claim.id, claim.words, claim.statement, *claim.assumptions]).casefold()
+    return all(word.casefold() in text for word in words)
+
+
+def ids_of(records: Sequence[Record], names: Sequence[str]) -> list[str]:
+    """Return the claims that are meant: a name is an id, or a label that stands for all claims that have it.
+
+    Examples
+    --------
+    >>> ids_of([], ["markov.rows"])
+    ['markov.rows']
+    """
+    labelled: dict[str, list[str]] = {}
+    for record in records:
+        for label in record.claim.spec:
+            labelled.setdefault(label, []).append(record.claim.id)
+    return list(dict.fromkeys(claim for name in names for claim in labelled.get(name, [name])))
+
+
+def as_json(records: Sequence[Record]) -> str:
+    """Return what `list` shows, and how a claim is found and cited, as JSON."""
+    rows = [
+        {
+            "id": record.claim.id,
+            "words": record.claim.words,
+            "verdict": record.describe(record.best),
+            "kind": record.best.kind.name.lower(),
+            "scale": record.best.scale,
+            "labels": list(record.claim.spec),
+            "sources": list(record.claim.cites),
+        }
+        for record in records
+    ]
+    return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"

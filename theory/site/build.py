@@ -1,0 +1,125 @@
+"""The folder of a site: built beside its place and moved there whole, so that nobody meets half a site."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import zipfile
+from importlib.resources import as_file, files
+from io import BytesIO
+from pathlib import Path
+
+from theory.evidence.record import whole_of
+from theory.site.compact_svg import compact
+from theory.site.material import Material, read_material
+from theory.site.pages import pages
+from theory.site.search_index import index_script
+
+MARK = ".nojekyll"  # tells a host of static pages to leave them alone, and this command that the folder is its own
+_MADE = "made by python -m theory site\n"
+_STATIC = ("style.css", "copy.js", "search.js", "browse.js")
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can say; a site depends on no clock
+
+
+def build_site(folder: Path, notes: Path, out: Path) -> int:
+    """Build the site and put it where it is wanted.
+
+    Parameters
+    ----------
+    folder : Path
+        The records.
+    notes : Path
+        The notes, ``paper_notes.md``; proofs, figures and guides are looked for beside them.
+    out : Path
+        The folder to make; one that is there must be empty or a site that this function made.
+
+    Returns
+    -------
+    int
+        How many pages there are.
+
+    Raises
+    ------
+    ValueError
+        If the folder holds something else, or a formula cannot be converted.
+    ArchiveError
+        If records or notes are missing or broken.
+    OSError
+        If it cannot be written; an old site stays as it was.
+    """
+    out = out.resolve()
+    _refuse_others(out)
+    material = read_material(folder, notes)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}.", suffix=".part", dir=out.parent) as name:
+        part = Path(name) / "site"
+        part.mkdir()
+        number = _fill(part, material)
+        if out.exists():
+            out.rename(Path(name) / "old")
+        part.rename(out)
+    return number
+
+
+def _refuse_others(out: Path) -> None:
+    """Refuse a folder with something in it that is not ours to replace."""
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"out: expected a folder, got the file {out}")
+    if out.is_dir() and any(out.iterdir()) and not _is_ours(out):
+        raise ValueError(f"out: expected a new or empty folder or an older site, got {out}, which holds other things")
+
+
+def _is_ours(out: Path) -> bool:
+    mark = out / MARK
+    return mark.is_file() and mark.read_text(encoding="utf-8") == _MADE
+
+
+def _fill(part: Path, material: Material) -> int:
+    number = 0
+    for place, text in pages(material):
+        path = part / place
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+        number += 1
+    _copy_static(part)
+    (part / "index.js").write_text(index_script(material), encoding="utf-8", newline="\n")
+    (part / MARK).write_text(_MADE, encoding="utf-8", newline="\n")
+    _copy_records(part / "r", material)
+    _copy_figures(part / "f", material)
+    return number
+
+
+def _copy_static(part: Path) -> None:
+    here = files("theory.site")
+    for name in _STATIC:
+        with as_file(here / "static" / name) as path:
+            shutil.copyfile(path, part / name)
+    for name, target in (("minisearch.js", "minisearch.js"), ("LICENSE.txt", "minisearch.LICENSE.txt")):
+        with as_file(here / "vendor" / "minisearch" / name) as path:
+            shutil.copyfile(path, part / target)
+
+
+def _copy_records(part: Path, material: Material) -> None:
+    """Write the records in one line each: what pointers lead into, a quarter smaller."""
+    part.mkdir(exist_ok=True)
+    for name in material.records:
+        whole = whole_of(material.folder / f"{name}.json")
+        text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
+        (part / f"{name}.json").write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
+def _copy_figures(part: Path, material: Material) -> None:
+    for figure in material.figures:
+        picture = compact(figure.picture.read_text(encoding="utf-8"))
+        (part / f"{figure.name}.svg").write_text(picture, encoding="utf-8", newline="\n")
+        if figure.table.is_file():
+            (part / f"{figure.name}.csv.zip").write_bytes(_zipped(figure.table))
+
+
+def _zipped(path: Path) -> bytes:
+    """Return a file as a zip that is the same whenever it is made."""
+    made = BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        archive.writestr(zipfile.ZipInfo(path.name, _EPOCH), path.read_bytes(), zipfile.ZIP_DEFLATED)
+    return made.getvalue()

@@ -1,0 +1,227 @@
+"""What the page of a claim says, as text: every number tied to its record, every formula converted."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from theory.evidence.judge import Verdict
+from theory.evidence.runner import TwinResult
+from theory.report.archive import Entry, Record
+from theory.report.citation import latex, suite_bibtex
+from theory.report.formatting import BY_RIGHT
+from theory.site import tied_numbers as tied
+from theory.site.formulas import as_code, lines_of, typeset
+from theory.site.margin_bar import draw_margin
+from theory.site.material import Material, code_page
+from theory.site.notes import Item
+from theory.site.tied_numbers import pointer
+
+_NEIGHBOURS = 5  # chosen: what a reader looks through
+_MORE = 3  # chosen: a reader wants wrong versions before parts
+_NOTES = 6  # chosen: notes that a reader looks through
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_DATED = 64  # chosen: characters of a note that begins with its date
+_LONG = 90  # chosen: characters of a case that a row of a table holds
+_RELATIONS = {"equals": "claimed to be", "at_most": "claimed to be at most", "at_least": "claimed to be at least"}
+_MARKS = {
+    "seen": "seen in a public text of the source",
+    "recalled": "recalled, not checked against the source",
+    "derived": "derived for this suite",
+    "refereed": "derived a second time, with code of its own, before it was claimed",
+    "refereed on paper": "derived a second time before it was claimed",
+}
+
+
+def claim_context(material: Material, record: Record, rows: int, *, cited: bool) -> dict[str, Any]:
+    """Return what the template of a claim shows.
+
+    Parameters
+    ----------
+    material, record : Material, Record
+        The claim and what is around it.
+    rows : int
+        How many parts at most; there are a few more wrong versions.
+    cited : bool
+        Whether the BibTeX of its sources is there; it is on their pages, too.
+    """
+    claim = record.claim
+    name = claim.id
+    best = record.best
+    about = [material.sources[key] for key in claim.cites if key in material.sources]
+    stated = bool({"seen", "recalled"} & set(claim.source_status))
+    return {
+        "id": name,
+        "subject": record.subject,
+        "words": typeset(claim.words),
+        "title": claim.words.replace("$", ""),
+        "statement": lines_of(claim.statement),
+        "remark": lines_of(claim.remark) if claim.remark else [],
+        "assumptions": [typeset(text) for text in claim.assumptions],
+        "labels": claim.spec,
+        "described": record.describe(best),
+        "verdict": best.verdict.value,
+        "kind": best.kind.name.lower(),
+        "right": BY_RIGHT[best.kind],
+        "scales": [_scale(material, record, entry) for entry in _in_order(record)],
+        "parts": _parts(best)[:rows],
+        "more_parts": [part["name"] for part in _parts(best)[rows:]],
+        "best": best.scale,
+        "twins": [_twin(best, k) for k in _by_gap(best.twins)[: rows + _MORE]],
+        "more_twins": [best.twins[k].twin.id for k in _by_gap(best.twins)[rows + _MORE :]],
+        "worst": _worst(best),
+        "tightness": None
+        if best.tightness is None
+        else tied.most(best.tightness, pointer("scales", best.scale, "tightness"), figures=7),
+        "marks": [_MARKS[mark] for mark in claim.source_status],
+        "sources": about,
+        "sources_say": "Stated in" if stated else "Compare",
+        "proof": f"p/{material.proved[name]}.html#{name}" if name in material.proved else "",
+        "figures": material.figures_of(name),
+        "notes": [(item, _titled(item)) for item in material.notes_on(name)[:_NOTES]],
+        "code": f"{code_page(record.test)}#{name}" if record.test in material.code else "",
+        "test": record.test,
+        "command": record.command(best),
+        "elsewhere": bool(about) and not cited,
+        "latex": as_code(latex(record)),
+        "bibtex": as_code("\n\n".join([*(source.bibtex for source in about if cited), suite_bibtex()])),
+        "related": [material.records[other].claim for other in _related(material, record)],
+        "digest": material.digests[name],
+    }
+
+
+def _titled(item: Item) -> Markup:
+    """Show the first words of a note, which may end within a formula; of a moved number its date and fewer words."""
+    plain = item.title.replace("`", "")
+    if _DATE.match(plain):
+        return escape(f"{plain.partition('$')[0][:_DATED].rpartition(' ')[0]} \u2026")
+    return typeset(plain if plain.count("$") % 2 == 0 else plain.rpartition("$")[0] + "\u2026")
+
+
+def _in_order(record: Record) -> list[Entry]:
+    """Return the entries, the one that is cited first."""
+    return [record.best, *(entry for entry in record.entries.values() if entry is not record.best)]
+
+
+def _scale(material: Material, record: Record, entry: Entry) -> dict[str, Any]:
+    name = record.claim.id
+    commit = entry.provenance.get("commit")
+    return {
+        "name": entry.scale,
+        "described": record.describe(entry),
+        "verdict": entry.verdict.value,
+        "departure": _departure(entry),
+        "bar": draw_margin(entry.tightest),
+        "cases": tied.count(entry.cases, pointer("scales", entry.scale, "cases")),
+        "one": entry.cases == 1,
+        "nearest": _nearest(entry),
+        "fresh": (name, entry.scale) not in material.changes,
+        "commit": commit or "no known commit",
+    }
+
+
+def _departure(entry: Entry) -> Markup:
+    """Say how far the truth may lie beyond the claim, as a line of LaTeX does that cites it."""
+    source = pointer("scales", entry.scale, "departure")
+    found = entry.departure
+    if entry.verdict is Verdict.REFUTED:
+        return Markup("some case departs by at least {}").format(tied.lower(found, source))
+    if found.hi > 0.0:
+        return Markup("no departure above {}").format(tied.upper(found, source))
+    if found.hi == 0.0:
+        return Markup("no departure")
+    return Markup("every case keeps a margin of at least {}").format(tied.least(-found.hi, source))
+
+
+def _nearest(entry: Entry) -> Markup:
+    if entry.nearest is None:
+        return Markup("it has no twin")
+    number = entry.twins.index(entry.nearest)
+    if entry.nearest.gap <= 0.0:
+        return Markup("a twin is not refuted")
+    part = min(entry.nearest.refuted, key=lambda key: entry.twins[number].refuted[key])
+    gap = tied.least(entry.nearest.gap, pointer("scales", entry.scale, "twins", number, "refuted", part))
+    return Markup("the nearest wrong version fails by at least {}").format(gap)
+
+
+def _parts(entry: Entry) -> list[dict[str, Any]]:
+    """Return the statements of a claim that has several."""
+    if len(entry.parts) < 2:
+        return []
+    rows = []
+    for key, part in sorted(entry.parts.items(), key=lambda item: -item[1].used):
+        where = ("scales", entry.scale, "parts", key)
+        most = part.departure.hi
+        rows.append(
+            {
+                "name": key or "the rest",
+                "departure": tied.most(most, pointer(*where, "departure", 1)) if most > 0.0 else Markup("none"),
+                "cases": tied.count(part.cases, pointer(*where, "cases")),
+                "kind": part.departure.kind.name.lower(),
+                "gap": tied.least(part.gap, pointer(*where, "gap")) if part.gap > 0.0 else Markup("no twin"),
+            }
+        )
+    return rows
+
+
+def _by_gap(twins: tuple[TwinResult, ...]) -> list[int]:
+    """Return the numbers of the twins, the nearest first."""
+    return sorted(range(len(twins)), key=lambda k: twins[k].gap)
+
+
+def _twin(entry: Entry, number: int) -> dict[str, Any]:
+    twin = entry.twins[number]
+    where = ("scales", entry.scale, "twins", number)
+    lost = twin.departure.lo > 0.0
+    return {
+        "id": twin.twin.id,
+        "made_by": twin.twin.made_by,
+        "breaks": typeset(twin.twin.breaks),
+        "gap": tied.least(twin.departure.lo, pointer(*where, "departure", 0)) if lost else Markup("not refuted"),
+        "catches": tied.count(twin.catches, pointer(*where, "catches")),
+    }
+
+
+def _worst(entry: Entry) -> dict[str, Any] | None:
+    if entry.worst is None:
+        return None
+    where = ("scales", entry.scale, "worst")
+    return {
+        "relation": _RELATIONS.get(entry.worst.relation, entry.worst.relation),
+        "measured": tied.shared(entry.worst.measured, pointer(*where, "measured")),
+        "claimed": tied.shared(entry.worst.claimed, pointer(*where, "claimed")),
+        "case": tied.verbatim(_case(entry.worst.case), pointer(*where, "case")) if entry.worst.case else "",
+        "number": tied.count(entry.worst.number, pointer(*where, "number")),
+    }
+
+
+def _case(case: Mapping[str, Any]) -> str:
+    text = ", ".join(f"{key} = {value}" for key, value in case.items())
+    return text if len(text) <= _LONG else f"{text[:_LONG].rsplit(' ', 1)[0]} \u2026"
+
+
+def _related(material: Material, record: Record) -> list[str]:
+    """Return the claims that share most with one: a label or a table counts three times as much as a source."""
+    shared: Counter[str] = Counter()
+    mine = _threads(record)
+    for other in material.records.values():
+        if other is not record:
+            common = mine.keys() & _threads(other).keys()
+            shared[other.claim.id] = sum(mine[thread] for thread in common)
+    order = list(material.records)
+    ranked = sorted((c for c in shared if shared[c] > 0), key=lambda c: (-shared[c], order.index(c)))
+    return ranked[:_NEIGHBOURS]
+
+
+def _threads(record: Record) -> dict[tuple[str, str], int]:
+    tables = {table for entry in record.entries.values() for table in entry.tables}
+    return {
+        **{("label", label): 3 for label in record.claim.spec},
+        **{("table", table): 3 for table in tables},
+        **{("source", key): 1 for key in record.claim.cites},
+        ("subject", record.subject): 1,
+    }

@@ -1,0 +1,279 @@
+"""Every page of the site, as its place and its text; what depends on JavaScript stands in plain lists as well."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+import theory
+from theory.evidence.interval import Kind
+from theory.evidence.judge import Verdict
+from theory.evidence.provenance import commit
+from theory.report.archive import Record
+from theory.report.formatting import BY_RIGHT
+from theory.site import tied_numbers as tied
+from theory.site.claim_page import claim_context
+from theory.site.formulas import as_code, typeset
+from theory.site.material import Figure, Material, code_page
+from theory.site.notes import Section
+from theory.site.prose import render, slug
+from theory.site.sources import Source
+
+FAMOUS = (  # chosen: what readers outside of this suite ask about
+    "lipschitz.sharp-w1", "lipschitz.refined-w2", "softmax.norms", "softmax.total-variation", "maxent.gibbs",
+    "entmax.support", "consensus.almost-every", "metastable.lifetime", "limit.order", "score.first-order",
+)  # fmt: skip
+NAMES = {"errata": "Errata", "decided-against": "Decided against", "prior-art": "Prior art", "moved": "Moved numbers"}
+_IN_HEAD = ("errata", "decided-against")  # pages of notes that every page leads to
+MOST = 15_000  # chosen: bytes of the page of a claim, without pictures
+_SIZES = (
+    (8, True),
+    (8, False),
+    (5, False),
+    (3, False),
+    (2, False),
+    (1, False),
+    (0, False),
+)  # chosen: rows of its tables that are tried in turn
+
+Page = tuple[str, str]
+
+
+def pages(material: Material) -> Iterator[Page]:
+    """Yield the place of every page, as seen from the root of the site, and its text."""
+    draw = _drawer(material)
+    yield from _front(material, draw)
+    for record in material.records.values():
+        yield _claim(material, record, draw)
+    for source in material.sources.values():
+        yield draw(f"s/{source.key}.html", "source.html", **_source(material, source))
+    for figure in material.figures:
+        yield draw(f"f/{figure.name}.html", "figure.html", **_figure(material, figure))
+    for section in material.sections:
+        yield draw(f"{section.page}.html", "notes.html", **_notes(material, section))
+    yield from _proofs(material, draw)
+    for name, text in material.guides.items():
+        body = render(text, material.links, f"docs/{name}.md", "../")
+        yield draw(f"g/{name}.html", "prose.html", name=name, body=body, crumb="")
+    for test, text in material.code.items():
+        yield draw(code_page(test), "code.html", **_code(material, test, text))
+
+
+def _drawer(material: Material) -> Callable[..., Page]:
+    """Return what fills a template: the way up to the root of the site depends on the place of the page."""
+    environment = Environment(
+        loader=PackageLoader("theory.site"), autoescape=True, undefined=StrictUndefined, finalize=only_text,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters |= {
+        "slug": slug,
+        "typeset": typeset,
+        "as_code": as_code,
+        "capital": lambda text: text[:1].upper() + text[1:],
+    }
+    written = {section.page for section in material.sections}
+    environment.globals["has"] = {
+        "proofs": bool(material.proofs), "figures": bool(material.figures), "glossary": "glossary" in material.guides,
+        "notes": [(page, NAMES[page]) for page in _IN_HEAD if page in written],
+    }  # fmt: skip
+    environment.globals["names"] = NAMES
+    environment.globals["stamp"] = _stamp(material)
+
+    def draw(place: str, template: str, **context: Any) -> Page:
+        return place, environment.get_template(template).render(up="../" * place.count("/"), **context)
+
+    return draw
+
+
+def only_text(value: object) -> object:
+    """Refuse what a template would print and nobody formatted: a number must come with its digits and its record.
+
+    Raises
+    ------
+    TypeError
+        If it is not text.
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"template: expected text, or a number that is tied to its record, got {value!r}")
+    return value
+
+
+def _stamp(material: Material) -> Markup:
+    at = commit(material.root, ())
+    return Markup('attention-theory <span data-src="site#/version">{}</span>{}').format(
+        theory.__version__, Markup(', commit <code data-src="site#/commit">{}</code>').format(at) if at else ""
+    )
+
+
+def _claim(material: Material, record: Record, draw: Callable[..., Page]) -> Page:
+    """Return the page of a claim, with as many rows of its tables as a page can hold."""
+    for rows, cited in _SIZES:
+        context = claim_context(material, record, rows, cited=cited)
+        page = draw(f"c/{record.claim.id}.html", "claim.html", c=context)
+        if len(page[1].encode()) <= MOST:
+            break
+    return page
+
+
+def _row(record: Record) -> dict[str, Any]:
+    """Return what a list says of a claim."""
+    return {
+        "id": record.claim.id,
+        "words": typeset(record.claim.words),
+        "verdict": record.best.verdict.value,
+        "described": record.describe(record.best),
+        "kind": record.best.kind.name.lower(),
+    }
+
+
+def _count(value: int, *keys: str) -> Markup:
+    """Show how many claims there are of some sort; the index has them."""
+    return tied.count(value, "index.js#/" + "/".join(keys))
+
+
+def _front(material: Material, draw: Callable[..., Page]) -> Iterator[Page]:
+    records = list(material.records.values())
+    kinds = Counter(record.best.kind for record in records)
+    verdicts = Counter(record.describe(record.best) for record in records)
+    ways = [("g/glossary.html", "Notation and words")] * ("glossary" in material.guides)
+    ways += [(f"{section.page}.html", NAMES[section.page]) for section in material.sections]
+    ways += [(f"g/{name}.html", _first_heading(text)) for name, text in material.guides.items() if name != "glossary"]
+    yield draw(
+        "index.html",
+        "home.html",
+        total=_count(len(records), "claims"),
+        supported=_count(verdicts["supported"], "claims", "verdict=supported"),
+        famous=[material.records[name].claim for name in FAMOUS if name in material.records],
+        kinds=[
+            (kind.name.lower(), BY_RIGHT[kind], _count(kinds[kind], "claims", f"kind={kind.name.lower()}"))
+            for kind in Kind
+        ],
+        verdicts=[
+            (name, _count(verdicts[name], "claims", f"verdict={name}")) for name in sorted(verdicts, reverse=True)
+        ],
+        board=[(subject, [_square(r) for r in group]) for subject, group in material.subjects.items()],
+        ways=ways,
+    )
+    by_subject = [(subject, [_row(record) for record in group]) for subject, group in material.subjects.items()]
+    yield draw("browse.html", "browse.html", subjects=by_subject)
+    yield draw("facets.html", "facets.html", groups=_facets(records))
+    cited = Counter(key for record in records for key in record.claim.cites)
+    listed = [
+        (s, _cited(s.key, cited[s.key])) for s in sorted(material.sources.values(), key=lambda s: s.short.casefold())
+    ]
+    yield draw("sources.html", "sources.html", sources=listed)
+    if material.figures:
+        yield draw("figures.html", "figures.html", figures=material.figures)
+
+
+def _cited(key: str, number: int) -> Markup:
+    if not number:
+        return Markup("the source of a method")
+    return Markup("{} {}").format(_count(number, "claims", f"source={key}"), "claim" if number == 1 else "claims")
+
+
+def _first_heading(text: str) -> str:
+    return text.partition("\n")[0].removeprefix("# ")
+
+
+def _square(record: Record) -> dict[str, Any]:
+    held = record.best.verdict is Verdict.SUPPORTED
+    return {"id": record.claim.id, "kind": record.best.kind.name.lower(), "open": not held}
+
+
+def _facets(records: Iterable[Record]) -> list[tuple[str, list[tuple[str, list[str]]]]]:
+    """Return the claims by kind, verdict and label."""
+    found: dict[str, dict[str, list[str]]] = {"Kind": {}, "Verdict": {}, "Label": {}}
+    by_kind: dict[Kind, list[str]] = defaultdict(list)
+    for record in records:
+        name = record.claim.id
+        by_kind[record.best.kind].append(name)
+        found["Verdict"].setdefault(record.describe(record.best), []).append(name)
+        for label in record.claim.spec:
+            found["Label"].setdefault(label, []).append(name)
+    found["Kind"] = {kind.name.lower(): by_kind[kind] for kind in sorted(by_kind)}
+    found["Label"] = {label: found["Label"][label] for label in sorted(found["Label"], key=_natural)}
+    return [(group, list(lists.items())) for group, lists in found.items() if lists]
+
+
+def _natural(label: str) -> list[Any]:
+    """Return what to sort labels by, so that 10 comes after 9."""
+    return [int(piece) if piece.isdigit() else piece for piece in re.split(r"(\d+)", label)]
+
+
+def _source(material: Material, source: Source) -> dict[str, Any]:
+    citing = [record for record in material.records.values() if source.key in record.claim.cites]
+    stated = [record for record in citing if {"seen", "recalled"} & set(record.claim.source_status)]
+    groups = [("Stated in it", stated), ("Derived here, to compare", [r for r in citing if r not in stated])]
+    items = [item for section in material.sections for item in section.items if source.key in item.sources]
+    return {
+        "s": source,
+        "groups": [(name, [_row(record) for record in rows]) for name, rows in groups if rows],
+        "items": [(item, render(item.text, material.links, "paper_notes.md", "../")) for item in items],
+    }
+
+
+def _figure(material: Material, figure: Figure) -> dict[str, Any]:
+    return {
+        "f": figure,
+        "caption": [
+            tied.verbatim(line, f"manifest.json#/{figure.name}/caption", typeset(line)) for line in figure.caption
+        ],
+        "table": figure.table.is_file(),
+        "rows": [_row(material.records[name]) for name in figure.claims],
+    }
+
+
+def _notes(material: Material, section: Section) -> dict[str, Any]:
+    groups = [
+        (heading, [(item, render(item.text, material.links, "paper_notes.md")) for item in items])
+        for heading, items in groupby(section.items, key=lambda item: item.heading)
+    ]
+    return {
+        "name": NAMES[section.page],
+        "lead": render(section.lead, material.links, "paper_notes.md"),
+        "headings": [heading for heading, _ in groups if heading],
+        "groups": groups,
+    }
+
+
+def _proofs(material: Material, draw: Callable[..., Page]) -> Iterator[Page]:
+    if not material.proofs:
+        return
+    inside: dict[str, list[str]] = defaultdict(list)
+    for claim, name in material.proved.items():
+        inside[name].append(claim)
+    files = [(name, inside[name]) for name in material.proofs if name != "README"]
+    body = render(material.proofs.get("README", "# Proofs\n"), material.links, "proofs/README.md")
+    yield draw("proofs.html", "proofs.html", body=body, files=files)
+    for name, text in material.proofs.items():
+        if name != "README":
+            body = _headings_lead_to_claims(render(text, material.links, f"proofs/{name}.md", "../"), material)
+            yield draw(f"p/{name}.html", "prose.html", name=name, body=body, crumb="proofs")
+
+
+def _headings_lead_to_claims(body: Markup, material: Material) -> Markup:
+    def heading(found: re.Match[str]) -> str:
+        name = found[1]
+        return f'<h2 id="{name}"><a href="../c/{name}.html">{name}</a></h2>' if name in material.records else found[0]
+
+    return Markup(re.sub(r'<h2 id="([^"]+)">\1</h2>', heading, body))  # noqa: S704  names of claims, which are checked
+
+
+def _code(material: Material, test: str, text: str) -> dict[str, Any]:
+    """Cut the code of checks where a claim is stated, so that its page can lead there."""
+    ids = [record.claim.id for record in material.records.values() if record.test == test]
+    places = sorted((text.find(f'"{name}"'), name) for name in ids if f'"{name}"' in text)
+    pieces = [("", text[: places[0][0]] if places else text)]
+    for k, (start, name) in enumerate(places):
+        mark = start + len(name) + 2
+        end = places[k + 1][0] if k + 1 < len(places) else len(text)
+        pieces += [(name, text[start:mark]), ("", text[mark:end])]
+    missing = [(name, "") for name in ids if name not in {name for _, name in places}]  # made in a loop
+    return {"name": test, "ids": ids, "pieces": [*missing, *pieces], "several": len(ids) > 1}
