@@ -13,7 +13,17 @@ from theory.evidence.provenance import stored
 from theory.experiments.analysis import read_arms, read_manifest, runs_of
 from theory.experiments.analysis.arms import FOLDER, TASKS
 from theory.experiments.arms.arm import find_arm
-from theory.experiments.arms.plan import FILE, arms_of, budget, conditions, tasks
+from theory.experiments.arms.plan import (
+    FILE,
+    arms_of,
+    budget,
+    comparisons,
+    conditions,
+    lessons_of,
+    read_plan,
+    tasks,
+)
+from theory.experiments.studies import list_comparisons
 
 HOME = Path(__file__).parents[3]
 SHARED = ("search", "margins", "comparisons")  # parts of the plan that every task has
@@ -89,6 +99,21 @@ def disagree(task, runs, search, curves):
                 if last[column].tolist() != pytest.approx([found[column].mean()], rel=1e-9, abs=0.0):
                     return f"{arm.name}: {column}"
     return None
+
+
+def test_no_task_arm_or_comparison_of_the_plan_is_left_out():
+    """A name that is misspelt there would take a comparison out of the family without a word."""
+    assert tasks() == TASKS
+    stated = read_plan()["comparisons"]
+    for pair in stated.values():
+        assert all(find_arm(name).name == name for name in pair)
+    for task in tasks():
+        assert len(set(arms_of(task))) == len(list(map(find_arm, arms_of(task))))
+        if lessons_of(task) == task:
+            assert comparisons(task) == {name: tuple(pair) for name, pair in stated.items()}
+        else:
+            assert set(stated) - set(comparisons(task)) == {"chart", "block", "plain"}
+    assert len(list_comparisons()) == 59
 
 
 @pytest.mark.parametrize("task", TASKS)

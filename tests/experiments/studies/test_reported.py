@@ -145,6 +145,31 @@ def test_the_notes_tell_the_numbers_of_the_tables():
         assert words in notes, words
 
 
+def test_the_notes_tell_the_intervals_of_the_tables():
+    notes = " ".join((Path(__file__).parents[3] / "paper_notes.md").read_text(encoding="utf-8").split())
+    gains = studies.summarise_gains(studies.arm_runs(scale="quick", root=1)).where(quantity="score")
+
+    def ends(task, name, column="gain"):
+        (found,) = gains.where(task=task, name=name).intervals(column)
+        return f"{math.floor(1e3 * found.lo) / 1e3:.3f}", f"{math.ceil(1e3 * found.hi) / 1e3:.3f}"
+
+    def less(task, name):
+        return tuple(end.removeprefix("-") for end in reversed(ends(task, name)))
+
+    for words in (
+        "on moons ({} to {} with all comparisons at once, `arms.moons-distance`".format(*ends("moons", "distance")),
+        "leave a gain of {} to {}".format(*ends("moons", "residual")),
+        "({} to {} with all comparisons at once), and after 1000".format(*ends("meshes-long", "residual")),
+        "is undecided too ({} to {})".format(*ends("digits-long", "carried")),
+        "do not tell from the margin ({} to {} with all".format(*ends("meshes-long", "distance")),
+        "it scores 0.948, less by {} to {} with all".format(*less("digits", "block")),
+        "`arms.numerals-block`, refuted: less by {} to {} with all".format(*less("numerals", "block")),
+        "is undecided on meshes (0.016, alone with 95 % from {} to {})".format(*ends("meshes", "chart", "alone")),
+        "leads by 0.019, alone with 95 % from {} to {}".format(*ends("meshes", "plain", "alone")),
+    ):
+        assert words in notes, words
+
+
 def test_the_words_tell_the_budget_that_the_runs_had():
     table = studies.arm_runs(scale="quick", root=1)
     for task, (_, _, runs) in reported.TASKS.items():
