@@ -38,8 +38,14 @@ TASKS = {
         "16 pairs of runs of 150 epochs",
     ),
 }
-TASKS["digits-long"] = (*TASKS["digits"][:2], "16 pairs of runs of 1000 epochs, planned when those of 200 were known")
-TASKS["meshes-long"] = (*TASKS["meshes"][:2], "12 pairs of runs of 300 epochs, planned when those of 60 were known")
+TASKS["digits-long"] = (
+    *TASKS["digits"][:2],
+    "16 pairs of runs of 1000 epochs, with data and starts of those of 200, planned when these were known",
+)
+TASKS["meshes-long"] = (
+    *TASKS["meshes"][:2],
+    "12 pairs of runs of 300 epochs, with data and starts of those of 60, planned when these were known",
+)
 ARMS = {
     "linear": "a linear classifier without attention",
     "published-dot": "dot products without residual connections",
@@ -62,7 +68,7 @@ STATEMENTS = {
     "loss": r"$\mathbb E[\log L_2 - \log L_1] \ge 0.0953$ for the training losses $L$ of the two",
 }
 MEANS = (
-    "at the rate that each arm chose by validation loss on a grid whose ends are never chosen; parameters are matched",
+    "at the rate that each arm chose by validation loss on a grid whose ends are never chosen; parameters are matched within an architecture",
     "differences within pairs are independent, on digits given the images, and symmetric about their mean; Hartigan's intervals, 0.95 for all comparisons at once",
 )
 PERMUTED, AGAIN = Condition("permuted", "paired"), Condition("true", "again")

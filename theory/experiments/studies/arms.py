@@ -9,6 +9,7 @@ either scale and at any ``--root``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -136,7 +137,8 @@ def summarise_gains(runs: Table) -> Table:
     ``mean`` is that of the pairs, ``gain`` the one behind it, enclosed so that with probability .95 all comparisons
     hold at once; ``alone`` the 95 % interval; ``value`` the two-sided p-value of no gain by the sign-flip test,
     ``holm`` adjusted for all comparisons; ``needed`` how many pairs would tell a gain of this size from the margin,
-    with probability 0.9, at the level that each comparison has among all.
+    with probability 0.9, at the level that each comparison has among all, if gains were normal, and at least as many as
+    have an interval at that level.
     """
     rows = [_gain(runs, compared) for compared in list_comparisons()]
     adjusted = paired.adjust_holm([row["value"] for row in rows]).tolist()
@@ -151,8 +153,17 @@ def _gain(runs: Table, compared: Comparison) -> dict[str, Any]:
         **compared._asdict(), "pairs": len(gains), "mean": float(gains.mean()),
         "gain": enclose_together(gains), "alone": enclose_gain(gains),
         "margin": compared.margin, "value": min(value, 1.0),
-        "needed": paired.count_pairs(gains, compared.margin, level=_each()) if sound else paired.MOST,
+        "needed": max(_least_pairs(), _needed(gains, compared.margin)) if sound else paired.MOST,
     }  # fmt: skip
+
+
+def _needed(gains: Array, margin: float) -> int:
+    return paired.count_pairs(gains, margin, level=_each())
+
+
+def _least_pairs() -> int:
+    """Return with how many pairs an interval has the level that each comparison has among all."""
+    return 1 + math.ceil(math.log2(1.0 / _each()))
 
 
 def enclose_together(gains: Array) -> Interval:

@@ -6,7 +6,7 @@ arms without a block; not all were run so.
 A row is a similarity; marks tell the architecture around it. Features are those of metric-attention: so the first two
 rows differ by its network (and by queries that are keys), the second and the fourth by its distance, the third and the
 fourth by its network alone. All arms of a task have the same budget and the rate that each chose by validation loss;
-blocks have three to four times the parameters of weighted means. Bars are 95 % intervals of the mean over runs, if
+blocks have two to four times the parameters of weighted means. Bars are 95 % intervals of the mean over runs, if
 these scatter symmetrically, marks their middles; the line is the linear map. A run that diverged leaves no mean.
 """
 
