@@ -87,7 +87,7 @@ def test_distortion(run, *, values=LOST, limit=panter_dite, less=0):
         assumptions=("as many random rows as dimensions", "the length of the residual is kept exactly"),
         spec=("FN.N03",),
         cites=TURBO,
-        remark="printed are 1.57, 0.56, 0.18 and 0.047: the last is pi/2 times 0.03, a rounding passed on; it is right only near d = 16",
+        remark="printed are 1.57, 0.56, 0.18 and 0.047: the last is pi/2 times 0.03, a rounding passed on; it is right only near d = 20",
         source_status=("seen", "derived"),
     ),
     constant("printed", "the limits are 1.57, 0.56, 0.18 and 0.047", values=PRINTED),
