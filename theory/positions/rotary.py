@@ -30,7 +30,7 @@ from theory.evidence import Interval, Kind, ball, exact, hull, precision
 _CELLS = 100_000  # taken: at which a search gives up
 _FINEST = 2.0**-40  # taken: of the logarithm of the base, where a cell is not halved any more
 _MOST = 2.0**40  # taken: of a base, far above those in use
-_ABOVE = (2.0**-20, 2.0**-18, 2.0**-16, 2.0**-14, 2.0**-12, 2.0**-10)  # taken: how far above its bound a base is tried
+_ABOVE = (2.0**-26, 2.0**-23, 2.0**-20, 2.0**-17, 2.0**-14, 2.0**-11)  # taken: how far above its bound a base is tried
 
 
 class Cell(NamedTuple):

@@ -111,7 +111,7 @@ def one_way_each(depth, kept, parts):
     Claim(
         "influence.residual",
         "with a residual the middle counts at least as one layer that attends, and the last token as a power of the share",
-        r"$N = aI + (1-a)C$: $(N^H)_{nn} = (a + \frac{1-a}n)^H$; for $H \le j < n$: $n(N^H)_{nj} = \sum_{k=1}^H\binom Hka^{H-k}(1-a)^kh_{k-1}(\frac1j, \dots, \frac1n)$, $\ge H(1-a)a^{H-1}$, $\le (1-a)a^{H-1}L^{(1)}_{H-1}(-\frac{1-a}a\log\frac n{j-H+1})$",
+        r"$0 < a < 1$, $N = aI + (1-a)C$: $(N^H)_{nn} = (a + \frac{1-a}n)^H$; for $H \le j < n$: $n(N^H)_{nj} = \sum_{k=1}^H\binom Hka^{H-k}(1-a)^kh_{k-1}(\frac1j, \dots, \frac1n)$, $\ge H(1-a)a^{H-1}$, $\le (1-a)a^{H-1}L^{(1)}_{H-1}(-\frac{1-a}a\log\frac n{j-H+1})$",
         assumptions=("scores are equal",),
         spec=("FN.N01",),
         cites=BIRTH,
@@ -182,14 +182,18 @@ def without_depth(_found, kept):
         "influence.window",
         "through layers of causal windows influence travels in proportion to depth, also with a residual",
         r"distance $D$ after $L$ layers: $\operatorname{Bin}(L, 1-a)$ steps, each uniform on $0, \dots, W - 1$; $\mathbb ED = \frac12L(1-a)(W-1)$, and the least $q$ with $P(D > q) \le \varepsilon$ has $-\sqrt{\frac\varepsilon{1-\varepsilon}} \le \frac{q - \mathbb ED}{\operatorname{sd}D} \le \sqrt{\frac{1-\varepsilon}\varepsilon}$; $P(D \ge kW) \le P(\operatorname{Bin}(L, 1-a) > k)$ for $k \ge 1$",
-        assumptions=("scores are equal", "the last token is further than LW from the first"),
+        assumptions=(
+            "scores are equal",
+            "the last token is further than LW from the first",
+            "0 < a < 1, W > 1, 0 < eps < 1",
+        ),
         spec=("FN.N01",),
         cites=WINDOWS,
         remark="at a = 0.95 and one per cent: 1.74, 2.89 and 5.87 windows at 12, 32 and 100 layers; a formula without depth says 1.54",
         source_status=("derived",),
     ),
     constant("depth-free", "the horizon is W log(share)/log(1 - a), at every depth", horizon=without_depth),
-    constant("single-path", "k windows away one token counts at most (1 - a)^k", bound=one_path),
+    constant("single-path", "beyond k windows all tokens together count at most (1 - a)^k", bound=one_path),
     constant("square-root", "the reach is a multiple of the deviation, which grows like the root of depth", centred=0),
     constant("three-deviations", "the horizon is three deviations beyond the mean at least", below=3.0),
     bug("full-steps", "a step may pass all W tokens, not W - 1", longest=0),
@@ -218,7 +222,8 @@ def test_window(run, *, horizon=as_found, bound=many_steps, centred=1, below=Non
             k = int(place) // window
             if k and place % window == 0:
                 most = Interval.exactly(bound(int(depth), kept, k))
-                yield at_most(value, most, part="one token", windows=k, **case)
+                beyond = Interval.exactly(1 - within_reach(*law, int(place) - 1))
+                yield at_most(beyond, most, part="tail", windows=k, **case)
         else:
             reach = horizon(place, kept)
             rest = 1 - within_reach(window, int(depth), kept, reach)
