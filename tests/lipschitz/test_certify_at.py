@@ -95,7 +95,29 @@ def test_one_token_and_no_attention():
         assert flat.row(metric).bound <= 1.0 + 1e-11  # nothing depends on where tokens are
 
 
+def test_norms_that_are_zero_up_to_rounding():
+    """A skip connection or another head may undo a head: no bound is twice nothing, and one within a reach is tiny."""
+    undone = {"w_query": [[1.0]], "w_key": [[1.0]], "w_value": [[-1.0]], "residual": True}
+    heads = {name: [[1.0], [1.0]] for name in ("w_query", "w_key", "w_value")} | {"heads": 2, "w_out": [[1.0, -1.0]]}
+    for tokens, options in (([[1.0]], undone), ([[1.0], [-1.0]], heads)):
+        with pytest.raises(ValueError, match="reach: expected one to be given where the norm is zero"):
+            certify_at(tokens, **options)
+        for row in certify_at(tokens, **options, reach=1e-3).rows:
+            assert 0.0 <= row.norm.lo <= row.norm.hi < 1e-12
+            assert row.bound < 0.1
+    rest = certify_at([[1.0], [-1.0]], [[1.0]], [[1.0]], [[0.0]])
+    assert max(row.bound for row in rest.rows) < 1e-100
+
+
+def test_tokens_at_the_origin_have_a_reach_of_some_length():
+    for row in certify_at([[0.0], [0.0]], [[1.0]], [[1.0]], [[1.0]]).rows:
+        assert row.reach > 0.1
+        assert 1.99 * row.norm.hi <= row.bound <= 2.0 * row.norm.hi
+
+
 def test_bad_input():
+    with pytest.raises(ValueError, match="tokens: expected ones at which float64 can enclose the norm"):
+        certify_at([[1.0], [-1.0]], [[1e60]], [[1e60]], [[1.0]])
     with pytest.raises(ValueError, match=r"tokens: expected n \* n \* d of at most"):
         certify_at(np.ones((4097, 1)), [[1.0]], [[1.0]], [[1.0]])
     with pytest.raises(ValueError, match="reach: expected one within which float64 can hold the bound"):

@@ -58,6 +58,7 @@ _STEPS = 40  # taken: of the ascent, which is valid wherever it ends
 _FLOORS = (2.0**-30, 2.0**-10, 2.0**-4)  # taken: terms that vanish count as such shares of the largest; all are valid
 _CLOSE = 1e-6  # taken: an enclosure this narrow is not improved
 _GROWTH = 2.0  # taken: a reach is chosen at which bounds are this many times the norm
+_LEAST_REACH = 1e-300  # taken: if this is too far, so is every reach
 _HALVINGS = 12  # taken: of the logarithm of the reach
 
 
@@ -131,7 +132,8 @@ def certify_at(
     w_query, w_key, w_value, w_out, b_query, scale, heads, causal, residual, score
         As :func:`certify` takes them.
     reach : float, optional
-        How far every token may move. Unless given, every metric has its own, at which the bound is twice the norm.
+        How far every token may move. Unless given, every metric has its own, at which the bound is nearly twice the
+        norm, or 2**20 times the longest token if it is less even there.
 
     Returns
     -------
@@ -140,8 +142,8 @@ def certify_at(
     Raises
     ------
     ValueError
-        If shapes do not fit, a number is out of range, there are too many tokens, or the bound within ``reach`` leaves
-        float64.
+        If shapes do not fit, a number is out of range, there are too many tokens, a norm or the bound within ``reach``
+        leaves float64, or no ``reach`` is given where a norm is zero up to rounding.
     TypeError
         If an argument is of the wrong type.
 
@@ -176,7 +178,9 @@ def certify_at(
 
     rows = []
     for metric in PLACES:
-        own = far or _own_reach(lambda r, at=metric: bound(at, r) <= _GROWTH * norms[at].hi, max(longest, 2.0**-60))
+        if not norms[metric].hi < math.inf:
+            raise ValueError(f"tokens: expected ones at which float64 can enclose the norm ({metric}), got {points}")
+        own = far or _own_reach(lambda r, at=metric: bound(at, r) <= _GROWTH * norms[at].hi, longest or 1.0)
         most = bound(metric, own)
         if not most < math.inf:
             raise ValueError(f"reach: expected one within which float64 can hold the bound, got {reach!r}")
@@ -336,9 +340,11 @@ def _block_moves(part: _Head, r: float) -> Any:
 
 def _own_reach(holds: Any, start: float) -> float:
     """Return a reach at which something holds, nearly the largest, between parts and multiples of a start."""
+    if not holds(_LEAST_REACH):  # rounding alone is more than the norm
+        raise ValueError("reach: expected one to be given where the norm is zero up to rounding, got None")
     low = start
     while not holds(low):
-        low /= 16.0
+        low = max(low / 16.0, _LEAST_REACH)
     high = 16.0 * low
     while high < 2.0**20 * start and holds(high):
         low, high = high, 16.0 * high
@@ -371,16 +377,17 @@ def _largest_sum(matrices: Any) -> Interval:
     n, a, b = matrices.shape
     u, lengths = _ascended(matrices.mid)
     reached = norm(matrices @ u, axis=1).sum() / norm(exact(u))
-    least = math.inf
+    least = norm(matrices.reshape(n, -1), axis=1).sum().hi  # all that is known of matrices that are zero up to rounding
+    kind = reached.kind
     for floor in _FLOORS:
         share = exact(np.maximum(lengths, max(float(lengths.max()) * floor, 1e-290)))
         scaled = matrices / np.sqrt(share)[:, np.newaxis, np.newaxis]
         flat = scaled.reshape(n * a, b)
         bound = (share.sum() * np.maximum(eigenvalues(flat.T @ flat)[-1], 0.0)).sqrt()
-        least = min(least, bound.hi)
+        least, kind = min(least, bound.hi), max(kind, bound.kind)
         if least <= (1.0 + _CLOSE) * reached.lo:
             break
-    return Interval(max(min(reached.lo, least), 0.0), least, max(reached.kind, bound.kind))
+    return Interval(max(min(reached.lo, least), 0.0), least, kind)
 
 
 def _ascended(matrices: Array) -> tuple[Array, Array]:
