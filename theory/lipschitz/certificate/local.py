@@ -24,7 +24,8 @@ diagonal moves by at most
 and the query's part by :math:`\sum_j\rho_{ij}|Uu_{ij}||a_{ij}| + (P_{ij} + \rho_{ij})[\|U\|\nu_{ij}|a_{ij}| +
 (|Uu_{ij}| + \|U\|\nu_{ij})\ell_ar]`. Dot products have :math:`\kappa = \ell_b = \ell_a = \|B\|`, distances
 :math:`b_{ij} = 2A(x_i - x_j)`, :math:`a_{ij} = 2Ax_j`, :math:`\kappa = 3\|A\|`, :math:`\ell_b = 4\|A\|`, :math:`\ell_a
-= 2\|A\|`. Sums of these over rows and columns bound how far the norms move, for squares the root of their product.
+= 2\|A\|`. Sums of these over rows and columns bound how far the norms move, for squares the root of their product or
+of the sum of all squares, whichever is smaller.
 Tokens within r of X are a convex set, so that a bound of the norms there is a Lipschitz constant there.
 
 **Many tokens.** Where the Jacobian would be too large, let :math:`\lambda_i` and :math:`\lambda_i'` be the largest
