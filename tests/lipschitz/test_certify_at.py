@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from theory.attention import Measure, MultiHead
+from theory.evidence import exact
 from theory.lipschitz import local_norm, multihead_jacobian
 from theory.lipschitz.certificate import as_attention_weights, certify, certify_at, enclose_stretch, local
 from theory.lipschitz.certificate.comparison import compare
@@ -71,6 +72,18 @@ def test_parts_of_a_large_jacobian_bound_the_whole(score, flags, monkeypatch):
         assert other.norm.lo <= one.norm.hi
         assert one.norm.lo <= other.norm.hi <= 10.0 * one.norm.hi
         assert other.norm.lo > 0.0
+
+
+@pytest.mark.parametrize("dim", [2, 9])
+def test_spreads_of_few_and_of_many_coordinates(dim):
+    """The largest variance in a direction under each row, by sums over coordinates or over tokens."""
+    vectors = RNG.normal(size=(5, dim))
+    weights = np.tril(RNG.dirichlet(np.ones(5), size=5)) + np.eye(5)
+    weights /= weights.sum(axis=1, keepdims=True)
+    found = local._spreads(exact(weights), exact(vectors))
+    for law, most in zip(weights, found, strict=True):
+        truth = np.linalg.eigvalsh(np.cov(vectors.T, aweights=law, ddof=0))[-1]
+        assert truth * (1 - 1e-12) <= most.hi <= truth * (1 + 1e-9) + 1e-12
 
 
 def test_a_bound_grows_with_the_reach():

@@ -29,8 +29,9 @@ of the sum of all squares, whichever is smaller.
 Tokens within r of X are a convex set, so that a bound of the norms there is a Lipschitz constant there.
 
 **Many tokens.** Where the Jacobian would be too large, let :math:`\lambda_i` and :math:`\lambda_i'` be the largest
-eigenvalues of :math:`\sum_jP_{ij}Uu_{ij}(Uu_{ij})^\top` and :math:`\sum_jP_{ij}a_{ij}a_{ij}^\top`, by Gram matrices of
-n rows. By Cauchy and Schwarz the query's part is at most :math:`o_i = (\lambda_i\lambda_i')^{1/2}` and
+eigenvalues of :math:`\sum_jP_{ij}Uu_{ij}(Uu_{ij})^\top` and :math:`\sum_jP_{ij}a_{ij}a_{ij}^\top`, by Gram
+matrices of n rows, or by these sums themselves where they have fewer. By Cauchy and Schwarz the query's part is at
+most :math:`o_i = (\lambda_i\lambda_i')^{1/2}` and
 :math:`|\sum_jP_{ij} Uu_{ij}\langle b_{ij}, h_j\rangle|^2 \le \lambda_i\sum_jP_{ij}|b_{ij}|^2|h_j|^2`. So the largest
 displacement grows by at most :math:`\|U\| + (\lambda_i\sum_jP_{ij}|b_{ij}|^2)^{1/2} + o_i`, the Frobenius one by at
 most :math:`\|U\| (\max_j\sum_iP_{ij})^{1/2} + (\max_j\sum_i\lambda_iP_{ij}|b_{ij}|^2)^{1/2} + \max_io_i`, and the mean
@@ -243,13 +244,19 @@ def _size_sums(part: _Head) -> tuple[float, float, float]:
 
 def _spreads(weights: Any, vectors: Any) -> Any:
     """Bound the largest eigenvalues of the covariances of vectors, shape (n, d), under every row of weights."""
-    gram = vectors @ vectors.T
+    n, size = vectors.shape
+    gram = vectors @ vectors.T if n <= size else None
     found = []
     for law in weights:
-        mean = gram @ law
-        centred = gram - mean[:, np.newaxis] - mean[np.newaxis] + (law @ mean)
         roots = np.sqrt(law)
-        found.append(max(eigenvalues(centred * roots[:, np.newaxis] * roots[np.newaxis])[-1].hi, 0.0))
+        if gram is None:  # the covariance has the same eigenvalues as the Gram matrix, and is smaller
+            scaled = (vectors - law @ vectors) * roots[:, np.newaxis]
+            matrix = scaled.T @ scaled
+        else:
+            mean = gram @ law
+            centred = gram - mean[:, np.newaxis] - mean[np.newaxis] + (law @ mean)
+            matrix = centred * roots[:, np.newaxis] * roots[np.newaxis]
+        found.append(max(eigenvalues(matrix)[-1].hi, 0.0))
     return exact(np.array(found))
 
 
