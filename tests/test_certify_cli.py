@@ -228,14 +228,31 @@ def test_tokens_of_a_file(capsys, npz, tmp_path):
     assert {entry["reach"] for entry in within["local"]} == {1e-3}
 
 
+def test_tokens_at_the_origin(capsys, npz, tmp_path):
+    """A ball of radius zero would hold them; the default radius holds them as well."""
+    np.save(tmp_path / "tokens.npy", np.zeros((2, 4)))
+    options = ("--tokens", tmp_path / "tokens.npy", "--heads", 2, "--no-search", "--json")
+    assert json.loads(run(capsys, npz, *options)[1])["radius"] == 1.0
+
+
+@pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="the longest floats are double here")
+def test_tokens_of_more_than_double_precision(capsys, npz, tmp_path):
+    np.save(tmp_path / "tokens.npy", np.ones((2, 4), np.longdouble))
+    refused(capsys, "expected at most double precision", npz, "--tokens", tmp_path / "tokens.npy")
+
+
 def test_tokens_that_do_not_fit(capsys, npz, tmp_path):
     np.save(tmp_path / "tokens.npy", np.ones((2, 4)))
     np.save(tmp_path / "flat.npy", np.ones(4))
+    np.save(tmp_path / "long.npy", np.full((2, 4), 2**53 + 1))
     (tmp_path / "damaged.npy").write_bytes(b"\x93NUMPY")
     for words, *options in (
         ("--radius: expected at least the length of the longest token", tmp_path / "tokens.npy", "--radius", 1.0),
         ("--tokens: expected a number with --rotary", tmp_path / "tokens.npy", "--rotary"),
-        ("expected an array of real numbers of shape (n, d)", tmp_path / "flat.npy"),
+        ("expected an array of real numbers of shape (n, d), got float64 of shape (4,)", tmp_path / "flat.npy"),
+        ("expected integers that float64 holds", tmp_path / "long.npy"),
+        ("--tokens: expected a number or a file ending in .npy", "+-3"),
+        ("--tokens: expected a number or a file ending in .npy", "\u00b2"),
         ("expected an .npy file of NumPy", tmp_path / "damaged.npy"),
         ("expected a file, found none", tmp_path / "none.npy"),
         ("--tokens: expected a number or a file ending in .npy", "many"),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from theory.attention import Measure, MultiHead
+from theory.evidence import exact
 from theory.lipschitz import local_norm, multihead_jacobian
 from theory.lipschitz.certificate import as_attention_weights, certify, certify_at, enclose_stretch, local
 from theory.lipschitz.certificate.comparison import compare
@@ -73,6 +74,18 @@ def test_parts_of_a_large_jacobian_bound_the_whole(score, flags, monkeypatch):
         assert other.norm.lo > 0.0
 
 
+@pytest.mark.parametrize("dim", [2, 9])
+def test_spreads_of_few_and_of_many_coordinates(dim):
+    """The largest variance in a direction under each row, by sums over coordinates or over tokens."""
+    vectors = RNG.normal(size=(5, dim))
+    weights = np.tril(RNG.dirichlet(np.ones(5), size=5)) + np.eye(5)
+    weights /= weights.sum(axis=1, keepdims=True)
+    found = local._spreads(exact(weights), exact(vectors))
+    for law, most in zip(weights, found, strict=True):
+        truth = np.linalg.eigvalsh(np.cov(vectors.T, aweights=law, ddof=0))[-1]
+        assert truth * (1 - 1e-12) <= most.hi <= truth * (1 + 1e-9) + 1e-12
+
+
 def test_a_bound_grows_with_the_reach():
     found = [certify_at(TOKENS, **WEIGHTS, heads=2, reach=reach) for reach in (1e-6, 1e-3, 1e-2)]
     for metric in PLACES:
@@ -95,7 +108,29 @@ def test_one_token_and_no_attention():
         assert flat.row(metric).bound <= 1.0 + 1e-11  # nothing depends on where tokens are
 
 
+def test_norms_that_are_zero_up_to_rounding():
+    """A skip connection or another head may undo a head: no bound is twice nothing, and one within a reach is tiny."""
+    undone = {"w_query": [[1.0]], "w_key": [[1.0]], "w_value": [[-1.0]], "residual": True}
+    heads = {name: [[1.0], [1.0]] for name in ("w_query", "w_key", "w_value")} | {"heads": 2, "w_out": [[1.0, -1.0]]}
+    for tokens, options in (([[1.0]], undone), ([[1.0], [-1.0]], heads)):
+        with pytest.raises(ValueError, match="reach: expected one to be given where the norm is zero"):
+            certify_at(tokens, **options)
+        for row in certify_at(tokens, **options, reach=1e-3).rows:
+            assert 0.0 <= row.norm.lo <= row.norm.hi < 1e-12
+            assert row.bound < 0.1
+    rest = certify_at([[1.0], [-1.0]], [[1.0]], [[1.0]], [[0.0]])
+    assert max(row.bound for row in rest.rows) < 1e-100
+
+
+def test_tokens_at_the_origin_have_a_reach_of_some_length():
+    for row in certify_at([[0.0], [0.0]], [[1.0]], [[1.0]], [[1.0]]).rows:
+        assert row.reach > 0.1
+        assert 1.99 * row.norm.hi <= row.bound <= 2.0 * row.norm.hi
+
+
 def test_bad_input():
+    with pytest.raises(ValueError, match="tokens: expected ones at which float64 can enclose the norm"):
+        certify_at([[1.0], [-1.0]], [[1e60]], [[1e60]], [[1.0]])
     with pytest.raises(ValueError, match=r"tokens: expected n \* n \* d of at most"):
         certify_at(np.ones((4097, 1)), [[1.0]], [[1.0]], [[1.0]])
     with pytest.raises(ValueError, match="reach: expected one within which float64 can hold the bound"):

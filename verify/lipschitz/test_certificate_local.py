@@ -123,7 +123,7 @@ def lines(reach):
     Claim(
         "certificate.local",
         "the norm of a layer at given tokens is enclosed, and within a reach of them the bound is a Lipschitz constant",
-        r"The Jacobian of a layer at $n$ tokens $X$ has norms, of the mean, the largest and the root of the squared displacements, in the intervals that are computed; and for $Y, Z$ with $|y_i - x_i|, |z_i - x_i| \le r$ the displacement between their outputs is at most the bound there times that between them: the norm at $X$ and the sums over columns, rows, or the root of their product, of $\rho_{ij}(\|U\| + |Uu_{ij}||b_{ij}|) + (P_{ij} + \rho_{ij})[\|U\|\nu_{ij}|b_{ij}| + (|Uu_{ij}| + \|U\|\nu_{ij})\ell_br]$ and, on the diagonal, $\sum_j\rho_{ij}|Uu_{ij}||a_{ij}| + (P_{ij} + \rho_{ij})[\|U\|\nu_{ij}|a_{ij}| + (|Uu_{ij}| + \|U\|\nu_{ij})\ell_ar]$, over heads",
+        r"The Jacobian of a layer at $n$ tokens $X$ has norms, of the mean, the largest and the root of the squared displacements, in the intervals that are computed; and for $Y, Z$ with $|y_i - x_i|, |z_i - x_i| \le r$ the displacement between their outputs is at most the bound there times that between them: the norm at $X$ and the sums over columns, rows, or the smaller of the root of their product and the root of the sum of squares, of $\rho_{ij}(\|U\| + |Uu_{ij}||b_{ij}|) + (P_{ij} + \rho_{ij})[\|U\|\nu_{ij}|b_{ij}| + (|Uu_{ij}| + \|U\|\nu_{ij})\ell_br]$ and, on the diagonal, $\sum_j\rho_{ij}|Uu_{ij}||a_{ij}| + (P_{ij} + \rho_{ij})[\|U\|\nu_{ij}|a_{ij}| + (|Uu_{ij}| + \|U\|\nu_{ij})\ell_ar]$, over heads",
         assumptions=("dot products or tied distances", "every token within r of where it is"),
         spec=("MA.L7", "MA.A5"),
         cites=(),

@@ -216,7 +216,7 @@ def expected(mu, n):
     Claim(
         "gibbs.sampling",
         "N drawn tokens are within half the diameter over root N of their law on a line, and their images within that times the constant of attention; not so in three dimensions",
-        r"$E = [0, D]$: $\mathbb{E}W_1(m_N, \mu) \le \frac D{2\sqrt N}$, attained at $N = 1$, and $\mathbb{E}W_1(Tm_N, T\mu) \le \frac{C_1\|V\|D}{2\sqrt N}$, $C_1 = e^{2\alpha}(1 + 2\alpha)$; on $[0, 1]^3$ some $\mu$ has $\mathbb{E}W_1 \ge \frac14N^{-1/3}$",
+        r"$E$ an interval of length $D$: $\mathbb{E}W_1(m_N, \mu) \le \frac D{2\sqrt N}$, attained at $N = 1$, and $\mathbb{E}W_1(Tm_N, T\mu) \le \frac{C_1\|V\|D}{2\sqrt N}$, $C_1 = e^{2\alpha}(1 + 2\alpha)$, $\alpha = \|B\|R^2$, $E \subset B_R$; on $[0, 1]^3$ some $\mu$ has $\mathbb{E}W_1 \ge \frac14N^{-1/3}$",
         assumptions=("independent tokens", "finitely many atoms", r"lattices of $N = m^3 \ge 8$ atoms"),
         spec=("MA.A4",),
         cites=SOURCES,

@@ -96,7 +96,7 @@ def settled(attention, moved, outer, start, rate, count, rounding):
     Claim(
         "depth.fixed-point",
         "attention with shared weights and a constant below one has one fixed point, a Dirac measure",
-        r"$W_1(T^n\mu, T^n\nu) \le C^nW_1(\mu, \nu)$, $W_1(T^n\mu, \mu^*) \le \frac{C^n}{1-C}W_1(T\mu, \mu)$ and $\le \frac C{1-C}W_1(T^n\mu, T^{n-1}\mu)$, both attained at $\alpha = 0$, $\mu^* = \delta_{(I-V)^{-1}b}$ for $x \mapsto V\,\Gamma_\mu(x) + b$; $\|V\| = 0.35$, $\alpha = 0.2$: $C = 0.7310$",
+        r"$W_1(T^n\mu, T^n\nu) \le C^nW_1(\mu, \nu)$, $W_1(T^n\mu, \mu^*) \le \frac{C^n}{1-C}W_1(T\mu, \mu)$ and $\le \frac C{1-C}W_1(T^n\mu, T^{n-1}\mu)$, both attained by Dirac measures at $\alpha = 0$, $V = v \ge 0$; $\mu^* = \delta_{(I-V)^{-1}b}$ for $x \mapsto V\,\Gamma_\mu(x) + b$; $\|V\| = 0.35$, $\alpha = 0.2$: $C = 0.7310$",
         assumptions=(
             r"$C = \|V\|C_1(\alpha) < 1$, $C_1 = e^{2\alpha}(1 + 2\alpha)$",
             r"tokens in $B_R$, and $|b| + \|V\|R \le R$",

@@ -24,12 +24,14 @@ diagonal moves by at most
 and the query's part by :math:`\sum_j\rho_{ij}|Uu_{ij}||a_{ij}| + (P_{ij} + \rho_{ij})[\|U\|\nu_{ij}|a_{ij}| +
 (|Uu_{ij}| + \|U\|\nu_{ij})\ell_ar]`. Dot products have :math:`\kappa = \ell_b = \ell_a = \|B\|`, distances
 :math:`b_{ij} = 2A(x_i - x_j)`, :math:`a_{ij} = 2Ax_j`, :math:`\kappa = 3\|A\|`, :math:`\ell_b = 4\|A\|`, :math:`\ell_a
-= 2\|A\|`. Sums of these over rows and columns bound how far the norms move, for squares the root of their product.
+= 2\|A\|`. Sums of these over rows and columns bound how far the norms move, for squares the root of their product or
+of the sum of all squares, whichever is smaller.
 Tokens within r of X are a convex set, so that a bound of the norms there is a Lipschitz constant there.
 
 **Many tokens.** Where the Jacobian would be too large, let :math:`\lambda_i` and :math:`\lambda_i'` be the largest
-eigenvalues of :math:`\sum_jP_{ij}Uu_{ij}(Uu_{ij})^\top` and :math:`\sum_jP_{ij}a_{ij}a_{ij}^\top`, by Gram matrices of
-n rows. By Cauchy and Schwarz the query's part is at most :math:`o_i = (\lambda_i\lambda_i')^{1/2}` and
+eigenvalues of :math:`\sum_jP_{ij}Uu_{ij}(Uu_{ij})^\top` and :math:`\sum_jP_{ij}a_{ij}a_{ij}^\top`, by Gram
+matrices of n rows, or by these sums themselves where they have fewer. By Cauchy and Schwarz the query's part is at
+most :math:`o_i = (\lambda_i\lambda_i')^{1/2}` and
 :math:`|\sum_jP_{ij} Uu_{ij}\langle b_{ij}, h_j\rangle|^2 \le \lambda_i\sum_jP_{ij}|b_{ij}|^2|h_j|^2`. So the largest
 displacement grows by at most :math:`\|U\| + (\lambda_i\sum_jP_{ij}|b_{ij}|^2)^{1/2} + o_i`, the Frobenius one by at
 most :math:`\|U\| (\max_j\sum_iP_{ij})^{1/2} + (\max_j\sum_i\lambda_iP_{ij}|b_{ij}|^2)^{1/2} + \max_io_i`, and the mean
@@ -58,6 +60,7 @@ _STEPS = 40  # taken: of the ascent, which is valid wherever it ends
 _FLOORS = (2.0**-30, 2.0**-10, 2.0**-4)  # taken: terms that vanish count as such shares of the largest; all are valid
 _CLOSE = 1e-6  # taken: an enclosure this narrow is not improved
 _GROWTH = 2.0  # taken: a reach is chosen at which bounds are this many times the norm
+_LEAST_REACH = 1e-300  # taken: if this is too far, so is every reach
 _HALVINGS = 12  # taken: of the logarithm of the reach
 
 
@@ -131,7 +134,8 @@ def certify_at(
     w_query, w_key, w_value, w_out, b_query, scale, heads, causal, residual, score
         As :func:`certify` takes them.
     reach : float, optional
-        How far every token may move. Unless given, every metric has its own, at which the bound is twice the norm.
+        How far every token may move. Unless given, every metric has its own, at which the bound is nearly twice the
+        norm, or 2**20 times the longest token if it is less even there.
 
     Returns
     -------
@@ -140,8 +144,8 @@ def certify_at(
     Raises
     ------
     ValueError
-        If shapes do not fit, a number is out of range, there are too many tokens, or the bound within ``reach`` leaves
-        float64.
+        If shapes do not fit, a number is out of range, there are too many tokens, a norm or the bound within ``reach``
+        leaves float64, or no ``reach`` is given where a norm is zero up to rounding.
     TypeError
         If an argument is of the wrong type.
 
@@ -176,7 +180,9 @@ def certify_at(
 
     rows = []
     for metric in PLACES:
-        own = far or _own_reach(lambda r, at=metric: bound(at, r) <= _GROWTH * norms[at].hi, max(longest, 2.0**-60))
+        if not norms[metric].hi < math.inf:
+            raise ValueError(f"tokens: expected ones at which float64 can enclose the norm ({metric}), got {points}")
+        own = far or _own_reach(lambda r, at=metric: bound(at, r) <= _GROWTH * norms[at].hi, longest or 1.0)
         most = bound(metric, own)
         if not most < math.inf:
             raise ValueError(f"reach: expected one within which float64 can hold the bound, got {reach!r}")
@@ -238,13 +244,19 @@ def _size_sums(part: _Head) -> tuple[float, float, float]:
 
 def _spreads(weights: Any, vectors: Any) -> Any:
     """Bound the largest eigenvalues of the covariances of vectors, shape (n, d), under every row of weights."""
-    gram = vectors @ vectors.T
+    n, size = vectors.shape
+    gram = vectors @ vectors.T if n <= size else None
     found = []
     for law in weights:
-        mean = gram @ law
-        centred = gram - mean[:, np.newaxis] - mean[np.newaxis] + (law @ mean)
         roots = np.sqrt(law)
-        found.append(max(eigenvalues(centred * roots[:, np.newaxis] * roots[np.newaxis])[-1].hi, 0.0))
+        if gram is None:  # the covariance has the same eigenvalues as the Gram matrix, and is smaller
+            scaled = (vectors - law @ vectors) * roots[:, np.newaxis]
+            matrix = scaled.T @ scaled
+        else:
+            mean = gram @ law
+            centred = gram - mean[:, np.newaxis] - mean[np.newaxis] + (law @ mean)
+            matrix = centred * roots[:, np.newaxis] * roots[np.newaxis]
+        found.append(max(eigenvalues(matrix)[-1].hi, 0.0))
     return exact(np.array(found))
 
 
@@ -336,9 +348,11 @@ def _block_moves(part: _Head, r: float) -> Any:
 
 def _own_reach(holds: Any, start: float) -> float:
     """Return a reach at which something holds, nearly the largest, between parts and multiples of a start."""
+    if not holds(_LEAST_REACH):  # rounding alone is more than the norm
+        raise ValueError("reach: expected one to be given where the norm is zero up to rounding, got None")
     low = start
     while not holds(low):
-        low /= 16.0
+        low = max(low / 16.0, _LEAST_REACH)
     high = 16.0 * low
     while high < 2.0**20 * start and holds(high):
         low, high = high, 16.0 * high
@@ -371,16 +385,17 @@ def _largest_sum(matrices: Any) -> Interval:
     n, a, b = matrices.shape
     u, lengths = _ascended(matrices.mid)
     reached = norm(matrices @ u, axis=1).sum() / norm(exact(u))
-    least = math.inf
+    least = norm(matrices.reshape(n, -1), axis=1).sum().hi  # all that is known of matrices that are zero up to rounding
+    kind = reached.kind
     for floor in _FLOORS:
         share = exact(np.maximum(lengths, max(float(lengths.max()) * floor, 1e-290)))
         scaled = matrices / np.sqrt(share)[:, np.newaxis, np.newaxis]
         flat = scaled.reshape(n * a, b)
         bound = (share.sum() * np.maximum(eigenvalues(flat.T @ flat)[-1], 0.0)).sqrt()
-        least = min(least, bound.hi)
+        least, kind = min(least, bound.hi), max(kind, bound.kind)
         if least <= (1.0 + _CLOSE) * reached.lo:
             break
-    return Interval(max(min(reached.lo, least), 0.0), least, max(reached.kind, bound.kind))
+    return Interval(max(min(reached.lo, least), 0.0), least, kind)
 
 
 def _ascended(matrices: Array) -> tuple[Array, Array]:

@@ -20,6 +20,7 @@ from theory.lipschitz.certificate.weights_file import read_layer
 _UP = Context(prec=6, rounding=ROUND_CEILING)
 _DOWN = Context(prec=6, rounding=ROUND_FLOOR)
 _UNSEEN = "scores of {of}: what else a model does to queries, keys or scores in its code is not in the file"
+_SHOWN = 40  # taken: letters of an argument in a message
 _NAMES = {"Winf": "W_inf", "frobenius": "Frobenius"}
 
 
@@ -45,7 +46,7 @@ def run_command(options: argparse.Namespace) -> str:
     }
     tokens = given if isinstance(given, np.ndarray) else None
     here = None if tokens is None else certify_at(tokens, **weights, reach=options.reach, **layer)
-    radius = options.radius if options.radius is not None else 1.0 if here is None else here.radius
+    radius = options.radius if options.radius is not None else 1.0 if here is None else here.radius or 1.0
     if here is not None and here.radius > radius:
         raise ValueError(f"--radius: expected at least the length of the longest token, {here.radius}, got {radius}")
     certificate = certify(
@@ -70,10 +71,13 @@ def run_command(options: argparse.Namespace) -> str:
 def _tokens(options: argparse.Namespace) -> Any:
     """Return the number of tokens that is given, or the tokens of a file, or None."""
     text = options.tokens
-    if text is None or text.lstrip("+-").isdigit():
+    if text is None or text.lstrip("+-").isdecimal():
         if options.reach is not None:
             raise ValueError("--reach: expected with a file of --tokens only, around which it is")
-        return None if text is None else int(text)
+        try:
+            return None if text is None else int(text)
+        except ValueError as error:  # two signs, or more digits than Python reads
+            raise ValueError(f"--tokens: expected a number or a file ending in .npy, got {text[:_SHOWN]!r}") from error
     path = Path(text)
     if path.suffix != ".npy":
         raise ValueError(f"--tokens: expected a number or a file ending in .npy, got {text!r}")
@@ -86,7 +90,12 @@ def _tokens(options: argparse.Namespace) -> Any:
     except Exception as error:  # a damaged file raises whatever its bytes lead to
         raise ValueError(f"{path}: expected an .npy file of NumPy, got none that can be read without pickle") from error
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiu" or array.ndim != 2:
-        raise ValueError(f"{path}: expected an array of real numbers of shape (n, d)")
+        came = f"{array.dtype} of shape {array.shape}" if isinstance(array, np.ndarray) else "several arrays"
+        raise ValueError(f"{path}: expected an array of real numbers of shape (n, d), got {came}")
+    if array.dtype.kind in "iu" and ((array > 2**53) | (array < -(2**53))).any():
+        raise ValueError(f"{path}: expected integers that float64 holds, at most 2**53 in size, got larger ones")
+    if array.dtype.itemsize > 8:
+        raise ValueError(f"{path}: expected at most double precision, which tokens are taken in, got {array.dtype}")
     return array.astype(np.float64)
 
 
@@ -111,9 +120,10 @@ def _local_text(compared: list[Comparison]) -> str:
                   for name, cells in ((_NAMES.get(here.metric, here.metric), values), ("", times))]  # fmt: skip
     lines += [
         "",
-        "At the given tokens no displacement is stretched by more than 'at tokens', and one by 'at least'; while every",
-        "token is within the reach of where it is, by at most 'in reach'. On the ball: the constant above, that by",
-        "products of norms of matrices, the published one, and what the search found. Below: multiples of the first.",
+        "At the given tokens no small displacement is stretched by more than 'at tokens', to first order, and one by",
+        "'at least'. Between any two places of all tokens, each within the reach of where it is, none is stretched by",
+        "more than 'in reach'. For all tokens in the ball: the constant above, that by products of norms of matrices,",
+        "the published one, and, a lower bound only, what the search found. Below: multiples of 'at tokens'.",
     ]
     return "\n".join(lines) + "\n"
 
