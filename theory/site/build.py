@@ -113,8 +113,8 @@ def _copy_figures(part: Path, material: Material) -> None:
     for figure in material.figures:
         picture = compact(figure.picture.read_text(encoding="utf-8"))
         (part / f"{figure.name}.svg").write_text(picture, encoding="utf-8", newline="\n")
-        if figure.table.is_file():
-            (part / f"{figure.name}.csv.zip").write_bytes(_zipped(figure.table))
+    for table in sorted({figure.table for figure in material.figures if figure.table.is_file()}):
+        (part / f"{table.name}.zip").write_bytes(_zipped(table))
 
 
 def _zipped(path: Path) -> bytes:

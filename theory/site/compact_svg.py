@@ -1,4 +1,4 @@
-"""A picture as a browser needs it: hundredths of a point, no white space, recurring styles as classes, short names.
+"""A picture as a browser needs it: places in tenths of a point, no white space, styles as classes, short names.
 
 What is seen is the same; the file in the repository, of which the manifest holds the fingerprint, stays as it is.
 """
@@ -17,7 +17,7 @@ def compact(text: str) -> str:
     Examples
     --------
     >>> compact('<svg> <g id="line_1"> <path d="M 1.23456 2 \n L 3 4.5001 z"/> </g> </svg>')
-    '<svg><g><path d="M1.23 2L3 4.5z"/></g></svg>'
+    '<svg><g><path d="M1.2 2L3 4.5z"/></g></svg>'
     """
     text = re.sub(r"<metadata>.*?</metadata>|<!DOCTYPE[^>]*>|<!--.*?-->", "", text, flags=re.DOTALL)
     text = re.sub(r">\s+<", "><", re.sub(r"\s+", " ", text))
@@ -32,14 +32,18 @@ def compact(text: str) -> str:
 def _shorter(attribute: re.Match[str]) -> str:
     name, value = attribute[1], attribute[2]
     places = r"translate\([^)]*\)" if name == "transform" else ".+"  # a scale or a turn keeps its digits
-    value = re.sub(places, lambda found: re.sub(r"-?\d+\.\d+", _hundredths, found[0]), value, flags=re.DOTALL)
+    digits = 2 if name == "transform" else 1
+    value = re.sub(places, lambda found: _rounded(found[0], digits), value, flags=re.DOTALL)
     if name == "d":
         value = re.sub(r" ?([A-Za-z]) ?", r"\1", value)
     return f'{name}="{value.strip()}"'
 
 
-def _hundredths(number: re.Match[str]) -> str:
-    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+def _rounded(text: str, digits: int) -> str:
+    def short(number: re.Match[str]) -> str:
+        return f"{float(number[0]):.{digits}f}".rstrip("0").rstrip(".")
+
+    return re.sub(r"-?\d+\.\d+", short, text)
 
 
 def _with_classes(text: str) -> str:

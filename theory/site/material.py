@@ -144,6 +144,10 @@ def _texts(paths: Iterable[Path]) -> dict[str, str]:
     return {path.stem: path.read_text(encoding="utf-8") for path in paths if path.is_file()}
 
 
+def _first_alike(table: Path, tables: dict[bytes, Path]) -> Path:
+    return tables.setdefault(table.read_bytes(), table) if table.is_file() else table
+
+
 def _figures(folder: Path, claims: Iterable[str]) -> list[Figure]:
     """Read the list of figures; a figure without a picture is left out."""
     path = folder / "manifest.json"
@@ -153,6 +157,7 @@ def _figures(folder: Path, claims: Iterable[str]) -> list[Figure]:
         listed = json.loads(path.read_text(encoding="utf-8"))
         titles = registry.titles()
         known = list(claims)
+        tables: dict[bytes, Path] = {}  # by their bytes, as figures that share a study have equal ones
         return [
             Figure(
                 name=name,
@@ -160,7 +165,7 @@ def _figures(folder: Path, claims: Iterable[str]) -> list[Figure]:
                 caption=tuple(entry["caption"]),
                 claims=tuple(claim for claim in known if any(fnmatch.fnmatchcase(claim, p) for p in entry["claims"])),
                 picture=folder / f"{name}.svg",
-                table=folder / f"{name}.csv",
+                table=_first_alike(folder / f"{name}.csv", tables),
             )
             for name, entry in sorted(listed.items())
             if (folder / f"{name}.svg").is_file()
