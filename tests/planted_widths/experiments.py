@@ -109,8 +109,8 @@ TORCH = [
         "search-without-validation",
         EXPERIMENT + "::test_runs_of_the_search_have_seeds_and_test_data_of_their_own",
         "experiments/arms/experiment.py",
-        "setting.task, seeds, search,",
-        "setting.task, seeds, False,",
+        "(setting.task), seeds, search,",
+        "(setting.task), seeds, False,",
     ),
     (
         "gradients-added-up",
