@@ -113,7 +113,7 @@ def test_every_module_that_draws_is_listed():
 
 
 def test_an_unknown_figure_is_refused_by_name():
-    with pytest.raises(ValueError, match=r"figure: expected one of arms, board, .*, got 'nope'"):
+    with pytest.raises(ValueError, match=r"figure: expected one of arms, bases, .*, got 'nope'"):
         registry.figure_module("nope")
 
 

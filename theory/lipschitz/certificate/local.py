@@ -154,7 +154,7 @@ def certify_at(
     >>> found = certify_at([[1.0], [-1.0]], [[1.0]], [[-1.0]], [[1.0]])
     >>> row = found.row("max")
     >>> print(f"{row.norm.mid:.10f}, {row.bound / row.norm.hi:.2f} times that within {row.reach:.4f}")
-    1.6015428392, 2.00 times that within 0.0944
+    1.6015428392, 2.00 times that within 0.1614
     """
     layer = as_attention_weights(
         w_query, w_key, w_value, w_out, heads=heads, causal=causal, residual=residual, score=score, b_query=b_query,
