@@ -145,14 +145,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0 if all is well, 1 if something is stale or a certificate is refuted, 2 if what is asked for is missing or broken.
     """
     options = _parser().parse_args(arguments)
-    if options.verb == "certify":
-        return _certify(options)
-    if options.verb == "look":
-        return _look(options)
-    if options.verb == "doctor":
-        return _doctor()
-    if options.verb == "reference":
-        return _reference(options)
+    computed = {"certify": _certify, "look": _look, "doctor": _doctor, "reference": _reference}
+    if options.verb in computed:
+        return computed[options.verb](options)
     from theory.report.archive import ArchiveError  # noqa: PLC0415  --help needs none of it
 
     try:
@@ -206,7 +201,7 @@ def _said() -> Iterator[None]:
         yield
 
 
-def _doctor() -> int:
+def _doctor(_: argparse.Namespace) -> int:
     from theory import _jit as jit, engine  # noqa: PLC0415
     from theory._backend import backend  # noqa: PLC0415
     from theory.engine import threads  # noqa: PLC0415

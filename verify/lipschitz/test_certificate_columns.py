@@ -8,6 +8,7 @@ import numpy as np
 from theory.evidence import Claim, Interval, at_most, bug, constant, exact, hypothesis, verifies
 from theory.lipschitz.certificate import as_attention_weights, certify, enclose_stretch
 from verify.inputs import FLOOR, INSIDE, draw_cloud, push_within
+from verify.textbook.tokens import displacement_sizes, soft_mean
 
 RADII = (1.0, 2.0**-6, 2.0**5)
 
@@ -22,25 +23,9 @@ def outputs(tokens, query, key, bias, causal, score):
     for i in range(len(tokens)):
         seen = range(i + 1 if causal else len(tokens))
         gaps = [q[i] @ k[j] if score == "dot" else -((q[i] - k[j]) ** 2).sum() for j in seen]
-        raw = [np.exp(scale * gap) for gap in gaps]
-        total = sum(raw[1:], start=raw[0])
-        weighted = [share * points[j] for share, j in zip(raw, seen, strict=True)]
-        row = sum(weighted[1:], start=weighted[0]) / total
+        row = soft_mean([scale * gap for gap in gaps], [points[j] for j in seen])
         rows.append(row if score == "dot" else scale * (exact(query.T) @ (exact(query) @ row)))
     return rows
-
-
-def sizes(before, after):
-    """Return the mean, the largest and the root of the sum of squares of the displacements of tokens."""
-    moves = [np.sqrt(((one - other) ** 2).sum()) for one, other in zip(before, after, strict=True)]
-    largest = moves[0]
-    for move in moves[1:]:
-        largest = np.maximum(largest, move)
-    return {
-        "mean": sum(moves[1:], start=moves[0]) / len(moves),
-        "max": largest,
-        "frobenius": np.sqrt(sum((m * m for m in moves[1:]), start=moves[0] * moves[0])),
-    }
 
 
 _MEASURED = {}  # once for a claim and its twins
@@ -57,11 +42,11 @@ def drawn(run, reach, score):
             bias = np.zeros(2) if score == "distance" else rng.choice([0.0, 0.5]) * rng.normal(size=2)
             x = draw_cloud(rng, n, d, reach * radius)
             y = push_within(rng, x, reach * radius)
-            before = sizes(exact(x), exact(y))
+            before = displacement_sizes(exact(x), exact(y))
             if before["mean"].lo < FLOOR * radius:
                 continue
             other = query if score == "distance" else own
-            after = sizes(*(outputs(tokens, query, other, bias, bool(k % 2), score) for tokens in (x, y)))
+            after = displacement_sizes(*(outputs(tokens, query, other, bias, bool(k % 2), score) for tokens in (x, y)))
             _MEASURED[key].append(((query, other, bias), radius, bool(k % 2), n, before, after))
     return _MEASURED[key]
 

@@ -9,6 +9,7 @@ from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, e
 from theory.evidence.spectra import spectral_norm
 from theory.lipschitz import certify_at, norm_at
 from verify.inputs import FLOOR, draw_cloud
+from verify.textbook.tokens import displacement_sizes, soft_mean
 
 METRICS = {"mean": 1, "max": math.inf, "frobenius": 2}
 
@@ -47,24 +48,9 @@ def outputs(tokens, weights, heads, score, causal, residual):
         for i in range(len(tokens)):
             seen = range(i + 1 if causal else len(tokens))
             gaps = [q[i] @ k[j] if score == "dot" else -((q[i] - q[j]) ** 2).sum() for j in seen]
-            raw = [np.exp(scale * gap) for gap in gaps]
-            whole = sum(raw[1:], start=raw[0])
-            weighted = [share * points[j] for share, j in zip(raw, seen, strict=True)]
-            total[i] = total[i] + value @ (sum(weighted[1:], start=weighted[0]) / whole)
+            row = soft_mean([scale * gap for gap in gaps], [points[j] for j in seen])
+            total[i] = total[i] + value @ row
     return total
-
-
-def sizes(before, after):
-    """Return the mean, the largest and the root of the sum of squares of the displacements of tokens."""
-    moves = [np.sqrt(((one - other) ** 2).sum()) for one, other in zip(before, after, strict=True)]
-    largest = moves[0]
-    for move in moves[1:]:
-        largest = np.maximum(largest, move)
-    return {
-        "mean": sum(moves[1:], start=moves[0]) / len(moves),
-        "max": largest,
-        "frobenius": np.sqrt(sum((m * m for m in moves[1:]), start=moves[0] * moves[0])),
-    }
 
 
 def drawn(rng, k):
@@ -102,10 +88,10 @@ def cases(run, beyond):
         options = {"heads": heads, "score": score, "causal": causal, "residual": residual}
         here = certify_at(tokens, **matrices, **biases, reach=reach, **options)
         clouds = [tokens + beyond * move for move in moves]
-        before = sizes(*(exact(cloud) for cloud in clouds))
+        before = displacement_sizes(*(exact(cloud) for cloud in clouds))
         if before["mean"].lo < FLOOR:
             continue
-        after = sizes(*(outputs(cloud, weights, **options) for cloud in clouds))
+        after = displacement_sizes(*(outputs(cloud, weights, **options) for cloud in clouds))
         found.append((here, before, after, {"draw": k, "n": len(tokens), **options}))
     return found
 

@@ -8,6 +8,7 @@ from theory.evidence import Claim, at_most, bug, constant, exact, hypothesis, ve
 from theory.lipschitz import displacement
 from theory.lipschitz.certificate import certify
 from verify.inputs import FLOOR, draw_cloud, push_within
+from verify.textbook.tokens import displacement_sizes, soft_mean
 
 STEP = 2.0**-10  # of the radius: how far tokens are moved where the constant is nearly attained
 QUARTER = np.array([[0.0, -1.0], [1.0, 0.0]])
@@ -23,24 +24,9 @@ def outputs(tokens, weights, biases, turns, causal):
     for i in range(len(tokens)):
         seen = range(i + 1 if causal else len(tokens))
         turned = exact(turns[i]) @ q[i]
-        raw = [np.exp(scale * (turned @ (exact(turns[j]) @ k[j]))) for j in seen]
-        total = sum(raw[1:], start=raw[0])
-        weighted = [share * v[j] for share, j in zip(raw, seen, strict=True)]
-        rows.append(sum(weighted[1:], start=weighted[0]) / total)
+        scores = [scale * (turned @ (exact(turns[j]) @ k[j])) for j in seen]
+        rows.append(soft_mean(scores, [v[j] for j in seen]))
     return rows
-
-
-def sizes(before, after):
-    """Return the mean, the largest and the root of the sum of squares of the displacements of tokens."""
-    moves = [np.sqrt(((one - other) ** 2).sum()) for one, other in zip(before, after, strict=True)]
-    largest = moves[0]
-    for move in moves[1:]:
-        largest = np.maximum(largest, move)
-    return {
-        "mean": sum(moves[1:], start=moves[0]) / len(moves),
-        "max": largest,
-        "frobenius": np.sqrt(sum((m * m for m in moves[1:]), start=moves[0] * moves[0])),
-    }
 
 
 def drawn(run, reach):
@@ -120,8 +106,8 @@ def test_rotary(run, *, factor=1.0, reach=1.0, rotary=True, keys=1.0):
             options = {"n": len(x), "causal": causal, "rotary": rotary, "search": False}
             given = {**biases, "b_key": keys * biases["b_key"]}
             found = certify(**weights, **given, radius=radius, **options)
-            before = sizes(exact(x), exact(y))
-            after = sizes(*(outputs(tokens, weights, biases, turns, causal) for tokens in (x, y)))
+            before = displacement_sizes(exact(x), exact(y))
+            after = displacement_sizes(*(outputs(tokens, weights, biases, turns, causal) for tokens in (x, y)))
             for metric in rows:
                 bound = factor * found.row(metric).constant
                 part = f"{metric} causal" if causal else metric

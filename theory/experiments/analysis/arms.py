@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from theory.evidence.table import Table
 from theory.experiments.arms.arm import Arm, find_arm
-from theory.experiments.arms.plan import PLAIN, Condition
+from theory.experiments.arms.plan import PLAIN, Condition, tasks
 
 FOLDER = Path(__file__).parent.parent / "results"
-TASKS = ("moons", "digits", "meshes", "numerals", "digits-long", "meshes-long")
+TASKS = tasks()
 PARTS = ("", "-search", "-curves")
 Array = NDArray[np.float64]
 

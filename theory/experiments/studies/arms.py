@@ -10,7 +10,7 @@ either scale and at any ``--root``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,17 +46,16 @@ class Comparison(NamedTuple):
 
 def list_comparisons() -> list[Comparison]:
     """Return all comparisons: they are one family."""
-    return [
-        Comparison(task, name, quantity, *stated[name])
-        for task in arms.TASKS
-        for stated in (comparisons(task),)
-        for name, quantity in _chosen(task, stated)
-    ]
+    return [Comparison(task, *which) for task in arms.TASKS for which in _of_task(task)]
 
 
-def _chosen(task: str, stated: Iterable[str]) -> list[tuple[str, str]]:
+def _of_task(task: str) -> Iterator[tuple[str, str, str, str]]:
+    """Yield name, quantity and arms of the comparisons of a task."""
+    stated = comparisons(task)
     losses = [(name, "loss") for name in _OF_LOSS] if task in _LOSSES else []
-    return [*((name, "score") for name in stated), *losses, *(_EARLY if task == "moons" else ())]
+    early = _EARLY if task == "moons" else ()
+    for name, quantity in [*((name, "score") for name in stated), *losses, *early]:
+        yield name, quantity, *stated[name]
 
 
 def arm_runs(*, scale: str, root: int) -> Table:  # noqa: ARG001  tables that were made once
