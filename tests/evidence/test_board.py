@@ -64,6 +64,8 @@ def test_failures_and_totals_come_last():
 def test_numbers_are_told_to_a_reader():
     text = verdict_table([row("a.two", tightness=1.0 + 1e-12, margin=math.inf)], colour=False)
     assert text.splitlines()[1].split()[2:7] == ["statistical", "1.000001", "inf", "2/2", "1.25"]
+    large = row("a.two", tightness=1e23)  # more digits than decimals take
+    assert verdict_table([large], colour=False).splitlines()[1].split()[3] == "1.000000E+23"
     empty = row("a.two", "ERROR", tightness=None, margin=None, kind="-", twins="-")
     assert verdict_table([empty], colour=False).splitlines()[1].split()[2:6] == ["-", "-", "-", "-"]
 

@@ -8,7 +8,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -27,6 +27,7 @@ _FAILED = "1;31"
 _BOLD = "1"
 _STATED = "36"  # not supported, and the claim says so
 _STEP = Decimal("1e-6")  # taken: what a reader of the table takes in
+_SEVEN = Context(prec=7, rounding=ROUND_CEILING)  # digits of what is too large for decimals
 
 
 def verdict_table(rows: Sequence[Mapping[str, Any]], *, colour: bool, width: int | None = None) -> str:
@@ -157,4 +158,6 @@ def _coloured(text: str, hue: str | None) -> str:
 
 def _rounded_up(value: float) -> str:
     """Return six decimals, rounded up: a bound that is exceeded must not read as one that is attained."""
-    return str(Decimal(value).quantize(_STEP, ROUND_CEILING)) if math.isfinite(value) else str(value)
+    if not math.isfinite(value):
+        return str(value)
+    return str(Decimal(value).quantize(_STEP, ROUND_CEILING) if abs(value) < 1e9 else _SEVEN.create_decimal(value))

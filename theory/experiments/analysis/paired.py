@@ -4,7 +4,8 @@ Let :math:`d_1, \dots, d_n` be independent, each symmetric about :math:`\mu`. Th
 probability in each gap between the sorted means of all subsets of the :math:`d_i` (Hartigan's typical values). So
 quantiles of these means bound :math:`\mu` at an exact level, which is the inversion of the sign-flip test of the mean:
 the sum of the differences from :math:`\mu` is exceeded by that with signs flipped on a subset if and only if the mean
-of the subset lies below :math:`\mu`. No level below :math:`2^{1-n}` can be reached, and none is asked for.
+of the subset lies below :math:`\mu`. No level below :math:`2^{1-n}` can be reached, and none is asked for. Of random
+subsets, of which a few may be empty or equal, the level is exact but for :math:`2^{1-n}`.
 
 References
 ----------
