@@ -29,6 +29,20 @@ def test_files_stand_where_the_notes_lead_to_them(tmp_path):
         read_notes(tmp_path / "notes.md")
 
 
+def test_the_notes_are_short():
+    text = NOTES.read_text(encoding="utf-8")
+    assert len(text.encode()) <= 120_000  # what is longer belongs into docs/notes
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == [
+        "Theorem index",
+        "Errata found in the papers",
+        "Statements decided against",
+        "Open questions",
+        "Prior art",
+        "Log of moved numbers",
+        "Sources",
+    ]
+
+
 def test_the_notes_lead_to_every_file_once():
     led = re.findall(r"^- \[(.+)\]\((docs/notes/.+?\.md)\): \w", NOTES.read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(file for _, file in led) == sorted(
