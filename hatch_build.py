@@ -15,4 +15,5 @@ class Record(BuildHookInterface):
                 "verify/evidence": "theory/_record/evidence",
                 "verify/merged.csv": "theory/_record/merged.csv",
                 "paper_notes.md": "theory/_record/paper_notes.md",
+                "docs/notes": "theory/_record/docs/notes",
             }

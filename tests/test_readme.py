@@ -14,13 +14,15 @@ from theory.evidence import Verdict
 from theory.evidence.interval import Kind
 from theory.figures.registry import titles
 from theory.report.archive import find
+from theory.report.notes import read_notes
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 RUNNING = (ROOT / "docs" / "running.md").read_text(encoding="utf-8")
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 DOCS = tuple(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))
-PAGES = ("README.md", *DOCS, "CONTRIBUTING.md", "CHANGELOG.md", "paper_notes.md")
+LONG = tuple(f"docs/notes/{path.name}" for path in sorted((ROOT / "docs" / "notes").glob("*.md")))
+PAGES = ("README.md", *DOCS, *LONG, "CONTRIBUTING.md", "CHANGELOG.md", "paper_notes.md")
 
 
 @pytest.mark.parametrize(("page", "least"), [("README.md", 3), ("docs/library.md", 20), ("docs/certificates.md", 8)])
@@ -117,7 +119,7 @@ def test_readme_counts_the_claims():
 
 
 def test_every_claim_named_in_the_notes_has_evidence():
-    text = (ROOT / "paper_notes.md").read_text(encoding="utf-8").partition("## Errata")[2].partition("## Log")[0]
+    text = read_notes(ROOT / "paper_notes.md").partition("## Errata")[2].partition("## Log")[0]
     claims = re.findall(r"`([a-z]+\.[a-z-]+)`", text)
     assert len(claims) >= 9
     for claim in claims:

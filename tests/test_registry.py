@@ -12,12 +12,13 @@ import pytest
 
 from theory.evidence import ROOT as ENTROPY, Verification
 from theory.evidence.record import path_of, read, statement_of
+from theory.report.notes import read_notes
 
 ROOT = Path(__file__).parent.parent
 VERIFY = ROOT / "verify"
 EVIDENCE = VERIFY / "evidence"
 FILES = sorted(VERIFY.rglob("test_*.py"))
-NOTES = (ROOT / "paper_notes.md").read_text(encoding="utf-8")
+NOTES = read_notes(ROOT / "paper_notes.md")
 
 
 def dotted(path: Path) -> str:

@@ -17,6 +17,7 @@ from theory.evidence.judge import Part
 from theory.report.archive import ArchiveError, find
 from theory.report.citation import bibliography, bibtex, escape_latex, latex, suite_bibtex
 from theory.report.index import MARKS
+from theory.report.notes import read_notes
 
 ROOT = Path(__file__).parents[2]
 SPECIAL = re.compile(r"(?<!\\)[&%#_]|[~^<>|]")
@@ -60,7 +61,7 @@ def test_version_has_one_value():
 def test_every_source_is_well_formed():
     notes = ROOT / "paper_notes.md"
     sources = bibliography(notes)
-    blocks = re.findall(r"^@", notes.read_text(encoding="utf-8"), re.MULTILINE)
+    blocks = re.findall(r"^@", read_notes(notes), re.MULTILINE)
     assert len(sources) == len(blocks) >= 15
     for key, entry in sources.items():
         assert re.fullmatch(r"[a-z]+(18|19|20)\d\d", key)

@@ -11,6 +11,7 @@ from tests import specimen
 from theory.__main__ import main
 from theory.report.archive import ArchiveError
 from theory.report.merged import find_successor, read_merged
+from theory.report.notes import read_notes
 
 ROOT = Path(__file__).parents[2]
 EVIDENCE = ROOT / "verify" / "evidence"
@@ -95,7 +96,7 @@ def test_no_claim_that_was_ever_made_is_lost():
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / "verify").rglob("*.py")]
     stands = [name for text in texts for name in re.findall(r'^ +Claim\(\s*"([a-z0-9.-]+)"', text, re.MULTILINE)]
     known = {path.stem for path in EVIDENCE.glob("*.json")} | set(read_merged(EVIDENCE)) | set(stands)
-    notes = (ROOT / "paper_notes.md").read_text(encoding="utf-8")
+    notes = read_notes(ROOT / "paper_notes.md")
     ever = {Path(line).stem for line in added.splitlines() if line} | set(stated)
     lost = sorted(name for name in ever - known if f"`{name}`" not in notes)
     assert not lost, f"expected a claim, a line of merged.csv or a line of the notes for {', '.join(lost)}"

@@ -15,6 +15,7 @@ import theory
 from theory.evidence.judge import Verdict
 from theory.report.archive import ArchiveError, Entry, Record
 from theory.report.digits import at_least, at_most
+from theory.report.notes import read_notes
 
 SUITE = "attention-theory"  # the name of the distribution, and its BibTeX key
 
@@ -27,7 +28,7 @@ _ESCAPED = {c: rf"\{c}" for c in "&%$#_{}"} | {
 
 
 def bibliography(notes: Path) -> dict[str, str]:
-    """Return the BibTeX entries in the fenced blocks of ``notes``, by key.
+    """Return the BibTeX entries in the fenced blocks of ``notes`` and of the files that they lead to, by key.
 
     Raises
     ------
@@ -35,7 +36,7 @@ def bibliography(notes: Path) -> dict[str, str]:
         If the file is unreadable, a brace stays open, or a key occurs twice.
     """
     try:
-        text = notes.read_text(encoding="utf-8")
+        text = read_notes(notes)
     except (OSError, UnicodeDecodeError) as error:
         raise ArchiveError(f"{notes}: expected the notes with the sources: {error}") from error
     entries: dict[str, str] = {}

@@ -1,7 +1,8 @@
 """The theorem index of ``paper_notes.md``, generated from the committed evidence.
 
-It stands between two marker comments; everything outside them is written by hand and never touched. It shows no
-measured number, so it changes only when a claim, its hypotheses, its sources or its verdict do.
+It stands between two marker comments; everything outside them is written by hand and never touched. It has one line a
+claim, its words, and says of the verdict only when it is another one than support. It shows no measured number, so it
+changes only when these do.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def marks(record: Record) -> str:
 
 
 def format_index(records: Sequence[Record]) -> str:
-    """Return the index in Markdown, one heading per subject and one item per claim, in the order of the records."""
+    """Return the index in Markdown, one heading per subject and one line per claim, in the order of the records."""
     found = Counter(record.describe(record.best) for record in records)
     supported = found.pop("supported", 0)
     others = "".join(f", {found[verdict]} {verdict}" for verdict in sorted(found))
@@ -37,20 +38,15 @@ def format_index(records: Sequence[Record]) -> str:
     for subject, group in groupby(records, key=lambda r: r.subject):
         lines += [f"### {subject}", ""]
         for record in group:
-            lines += [*_item(record), ""]
+            lines.append(_line(record))
+        lines.append("")
     return "\n".join(lines)
 
 
-def _item(record: Record) -> list[str]:
-    claim, best = record.claim, record.best
-    about = [
-        f"**{record.describe(best)}** ({best.kind.name.lower()}, scale {best.scale})",
-        f"hypotheses: {'; '.join(_plain(a) for a in claim.assumptions) or 'none'}",
-        f"source status {marks(record)}",
-        f"source {', '.join(claim.cites) or 'none'}",
-        f"label {', '.join(claim.spec) or 'none'}",
-    ]
-    return [f"- `{claim.id}`: {_plain(claim.words)}.", "", f"  {claim.statement}", "", f"  {' · '.join(about)}"]
+def _line(record: Record) -> str:
+    verdict = record.describe(record.best)
+    told = "" if verdict == "supported" else f" **{verdict[0].upper()}{verdict[1:]}.**"
+    return f"- `{record.claim.id}`: {_plain(record.claim.words)}.{told}"
 
 
 def _plain(text: str) -> str:

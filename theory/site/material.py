@@ -16,6 +16,7 @@ from theory.figures import registry
 from theory.report import archive, freshness
 from theory.report.archive import ArchiveError, Record
 from theory.report.citation import bibliography
+from theory.report.notes import read_notes
 from theory.site.notes import Item, Section, read_sections
 from theory.site.prose import Links
 from theory.site.sources import Source, read_source
@@ -120,7 +121,7 @@ def read_material(folder: Path, notes: Path) -> Material:
         digests={name: hashlib.sha256((folder / f"{name}.json").read_bytes()).hexdigest()[:16] for name in records},
         changes=freshness.changes(list(records.values()), folder),
         sources={key: read_source(key, entry) for key, entry in entries.items()},
-        sections=read_sections(notes.read_text(encoding="utf-8"), records, entries),
+        sections=read_sections(read_notes(notes), records, entries),
         proofs=proofs,
         figures=figures,
         guides=guides,

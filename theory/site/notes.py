@@ -1,4 +1,4 @@
-"""What the notes say by hand: errata, statements decided against, prior art, numbers that moved; item by item."""
+"""What the notes say by hand: errata, statements decided against, open questions and more; item by item."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from theory.site.prose import claims_in
 SECTIONS = {  # headings of paper_notes.md, and the pages that they become
     "Errata found in the papers": "errata",
     "Statements decided against": "decided-against",
+    "Open questions": "open-questions",
     "Prior art": "prior-art",
     "Log of moved numbers": "moved",
 }

@@ -29,7 +29,13 @@ FAMOUS = (  # chosen: what readers outside of this suite ask about
     "lipschitz.sharp-w1", "lipschitz.refined-w2", "softmax.norms", "softmax.total-variation", "maxent.gibbs",
     "entmax.support", "consensus.almost-every", "metastable.lifetime", "limit.order", "score.first-order",
 )  # fmt: skip
-NAMES = {"errata": "Errata", "decided-against": "Decided against", "prior-art": "Prior art", "moved": "Moved numbers"}
+NAMES = {
+    "errata": "Errata",
+    "decided-against": "Decided against",
+    "open-questions": "Open questions",
+    "prior-art": "Prior art",
+    "moved": "Moved numbers",
+}
 _IN_HEAD = ("errata", "decided-against")  # pages of notes that every page leads to
 MOST = 15_000  # chosen: bytes of the page of a claim, without pictures
 _SIZES = (

@@ -106,7 +106,7 @@ def test_lower_by_a_tenth_holds_to_the_letter():
 
 
 def test_the_notes_tell_the_numbers_of_the_tables():
-    notes = " ".join((Path(__file__).parents[3] / "paper_notes.md").read_text(encoding="utf-8").split())
+    notes = " ".join((Path(__file__).parents[3] / "docs" / "notes" / "reported.md").read_text(encoding="utf-8").split())
     runs = studies.arm_runs(scale="quick", root=1)
     tasks = ("moons", "digits", "meshes")
 
@@ -146,7 +146,7 @@ def test_the_notes_tell_the_numbers_of_the_tables():
 
 
 def test_the_notes_tell_the_intervals_of_the_tables():
-    notes = " ".join((Path(__file__).parents[3] / "paper_notes.md").read_text(encoding="utf-8").split())
+    notes = " ".join((Path(__file__).parents[3] / "docs" / "notes" / "reported.md").read_text(encoding="utf-8").split())
     gains = studies.summarise_gains(studies.arm_runs(scale="quick", root=1)).where(quantity="score")
 
     def ends(task, name, column="gain"):
