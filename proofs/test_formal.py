@@ -95,8 +95,12 @@ def test_gaps_are_found(gap):
     assert list(formal.faults(edited))
 
 
-def test_hidden_hypotheses_are_found(tmp_path):
-    text = "Section S.\nHypothesis h : False.\nTheorem t : 1 = 2.\nProof. by case h. Qed.\nEnd S.\n"
+@pytest.mark.parametrize(
+    "hidden",
+    ["Hypothesis h : False.", "  Hypothesis h : False.", "Variable h : False.", "Variables (a : R) (h : a < a)."],
+)
+def test_hidden_hypotheses_are_found(tmp_path, hidden):
+    text = f"Section S.\n{hidden}\nTheorem t : 1 = 2.\nProof. by case h. Qed.\nEnd S.\n"
     (tmp_path / "Hidden.v").write_text(text)
     (found,) = formal.faults(formal.read_sources(tmp_path))
     assert found == "Hidden.v: expected the hypotheses of a Theorem in its statement, not in its section"

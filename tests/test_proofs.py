@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from theory.report.citation import bibliography
-from theory.report.formal import words_of
+from theory.report.formal import read_sources, words_of
 
 ROOT = Path(__file__).parent.parent
 PROOFS = ROOT / "proofs"
@@ -158,9 +158,14 @@ def test_lines_are_short_and_no_formula_is_left_bare(path):
 @pytest.mark.parametrize(("heading", "body"), [pytest.param(*part, id=part[0]) for part in RESULTS])
 def test_result_has_its_parts_a_figure_and_claims(heading, body):
     parts = re.findall(r"^\*\*(\w+)\.\*\*", body, re.MULTILINE)
-    assert parts == ["Statement", "Proof", "History", "Figure", "Claims"]
+    assert [part for part in parts if part != "Formal"] == ["Statement", "Proof", "History", "Figure", "Claims"]
+    assert "Formal" not in parts or parts[2:4] == ["Formal", "History"]
     assert len(re.findall(r"!\[[^\]]+\]\(\.\./figures/\w+\.png\)", body)) == 1
-    claims = re.findall(r"`([^`]+)`", body)
+    formal = body.partition("**Formal.**")[2].partition("**History.**")[0]
+    theorems = re.findall(r"`([^`]+)`", formal)
+    assert theorems or "Formal" not in parts
+    assert set(theorems) <= {t.name for source in read_sources(PROOFS / "formal") for t in source.theorems}
+    claims = re.findall(r"`([^`]+)`", body.replace(formal, ""))
     assert claims
     assert set(claims) <= set(CLAIMS)
 

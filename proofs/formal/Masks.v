@@ -4,8 +4,9 @@
    Reader's checklist: a mask or a set of keys is a function [A : I -> bool], and [cut A p] are the weights on A
    divided by their sum, with [kept A p] that sum; scores are real, so that no weight vanishes; [TV] is half of the
    l_1 distance, so that "moves by twice the mass" of the claims is [TV = mass] here. Values are real numbers or
-   vectors of any dimension. variant.top-k also says which k keys are best to keep, and layer.prefix has projections
-   of tokens. *)
+   vectors of any dimension. variant.top-k also says which k keys are best to keep; layer.prefix compares
+   with the shorter input and names the first output; engine.merge also merges what was merged, here all parts are
+   merged at once. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype ssrnat fintype bigop.
 From Coq Require Import Reals Lra Psatz.
@@ -140,7 +141,7 @@ by rewrite sum_exchange; apply: sum_ext => i; rewrite -big_mkcond big_pred1_eq.
 Qed.
 
 (* Merged streams give the softmax mean, whatever the references; the claim takes the largest scores.
-   Claim: engine.merge. *)
+   Part of: engine.merge. *)
 Theorem merge_streams s v m top : inhabited I ->
   (\sum_r (stream_out s v m r * exp (m r - top))) / (\sum_r (stream_sum s m r * exp (m r - top))) =
   mean (softmax s) v.

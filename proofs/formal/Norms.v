@@ -110,8 +110,8 @@ have -> : \sum_k (((if k == i then p i else 0) - p i * p k) * unit_vector j k) =
 by rewrite -big_mkcond big_pred1_eq.
 Qed.
 
-(* The variance of a variable in an interval; softmax.variance has three outcomes.
-   Claim: softmax.variance. *)
+(* The variance of a variable in an interval; softmax.variance has three outcomes, and that the ends attain it.
+   Part of: softmax.variance. *)
 Theorem variance_quarter p v l u : law p -> (forall i, l <= v i <= u) -> variance p v <= / 4 * (u - l) ^ 2.
 Proof. by move=> hp h; have := popoviciu hp h; lra. Qed.
 

@@ -47,6 +47,10 @@ _BANNED = ("Admitted", "admit", "give_up", "Axiom", "Axioms", "Parameter", "Para
 _COMMENT = re.compile(r"\(\*(?:(?!\*\)).)*\*\)", re.DOTALL)
 _THEOREM = re.compile(r"^Theorem (\w+)(.*?\.)\s+Proof\.", re.DOTALL | re.MULTILINE)
 _NAMED = re.compile(r"^(Claim|Part of): ([a-z0-9., -]+?)\.$", re.MULTILINE)
+_SENTENCE = re.compile(
+    r"(?:^|\.\s)\s*(Section|End|Hypothesis|Hypotheses|Context|Variables?|Theorem)\b([^.]*)", re.MULTILINE
+)
+_GROUP = re.compile(r"([\w' ]+):([^():]*)")
 _SHOWN = 6  # chosen: lines of Coq's that say why it rejects a file
 
 
@@ -145,11 +149,16 @@ def faults(sources: Sequence[Source]) -> Iterator[str]:
         if len(re.findall(r"^\s*Theorem\b", code, re.MULTILINE)) != len(source.theorems):
             yield f"{source.name}.v: expected every Theorem at the beginning of a line and before its Proof"
         hidden: list[bool] = []
-        for word in re.findall(r"^(Section|End|Hypothesis|Hypotheses|Context|Theorem)\b", code, re.MULTILINE):
+        kinds = {"finType", "eqType", "Type", "R", "nat", "bool"}
+        for word, rest in _SENTENCE.findall(code):
             if word == "Section":
                 hidden.append(False)
             elif word == "End":
                 hidden.pop()
+            elif word.startswith("Variable"):  # of data: a variable of any other type may be a hypothesis
+                for names, kind in _GROUP.findall(rest):
+                    hidden[-1:] = [any(hidden[-1:]) or not kinds.issuperset(re.findall(r"[^\W\d][\w']*", kind))]
+                    kinds.update(names.split() if kind.strip() in ("finType", "eqType", "Type") else ())
             elif word != "Theorem":
                 hidden[-1:] = [True]
             elif any(hidden):

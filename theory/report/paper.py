@@ -31,6 +31,12 @@ _BEFORE = r"""\documentclass{article}
 \setlength{\parskip}{.5\baselineskip}
 \emergencystretch=3em
 \allowdisplaybreaks
+\renewcommand{\topfraction}{.9}
+\renewcommand{\textfraction}{.07}
+\renewcommand{\floatpagefraction}{.8}
+\makeatletter
+\@beginparpenalty=10000 % a list begins on the page of the line before it
+\makeatother
 """
 
 
@@ -95,7 +101,7 @@ def compose(folder: Path, notes: Path) -> Paper:
     typeset = Typesetter({heading for headings in chosen.values() for heading in headings}, set(entries))
     title, _, about = head.strip().partition("\n")
     parts = [_BEFORE, rf"\title{{{escape_latex(SUITE)}: {escape_latex(title.lstrip('# ')).lower()}}}", r"\author{}"]
-    parts += [r"\date{}", r"\begin{document}", r"\maketitle", typeset(about), r"\tableofcontents"]
+    parts += [r"\date{}", r"\begin{document}", r"\maketitle", typeset(about), r"{\parskip=0pt\tableofcontents}"]
     for heading, body in results.items():
         text, _, ids = body.partition("**Claims.**")
         parts += [rf"\section{{{escape_latex(heading)}}}", typeset(text)]

@@ -86,8 +86,9 @@ class Typesetter:
         width = 1.0 / (head.count(" & ") + 1)
         columns = rf">{{\raggedright\arraybackslash}}p{{{width - 0.03:.2f}\linewidth}}" * (head.count(" & ") + 1)
         body = "".join(f"{row} \\\\\n" for row in rows)
-        return f"\\begin{{center}}\n\\begin{{tabular}}{{{columns}}}\n\\hline\n{head} \\\\\n\\hline\n{body}\\hline\n" + (
-            "\\end{tabular}\n\\end{center}"
+        return (
+            f"\\begin{{center}}\n\\renewcommand{{\\arraystretch}}{{1.3}}\n\\begin{{tabular}}{{{columns}}}\n"
+            f"\\hline\n{head} \\\\\n\\hline\n{body}\\hline\n\\end{{tabular}}\n\\end{{center}}"
         )
 
     def _line(self, text: str) -> str:
@@ -100,6 +101,7 @@ class Typesetter:
         text = _INLINE.sub(lambda found: keep(self._verbatim(found)), text)
         text = _KEY.sub(lambda found: keep(rf"\cite{{{found[0]}}}") if found[0] in self.sources else found[0], text)
         text = escape_latex(text)
+        text = re.sub(r'"([^"]*)"', r"``\1''", text)
         text = re.sub(r"\*\*(.+?)\*\*", r"\\textbf{\1}", text, flags=re.DOTALL)
         text = re.sub(r"\*(.+?)\*", r"\\emph{\1}", text, flags=re.DOTALL)
         return _KEPT.sub(lambda found: kept[int(found[1])], text)
