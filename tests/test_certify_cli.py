@@ -226,6 +226,11 @@ def test_tokens_of_a_file(capsys, npz, tmp_path):
         assert row.bound <= bound
     within = json.loads(run(capsys, npz, *options, "--reach", 1e-3, "--json")[1])
     assert {entry["reach"] for entry in within["local"]} == {1e-3}
+    turned = json.loads(run(capsys, npz, *options, "--rotary", "--base", 100.0, "--pairs", "neighbours", "--json")[1])
+    there = certify_at(tokens, **WEIGHTS, heads=2, base=100.0, pairs="neighbours")
+    assert [entry["norm"] for entry in turned["local"]] == [[row.norm.lo, row.norm.hi] for row in there.rows]
+    assert turned["local"][0]["norm"] != found["local"][0]["norm"]
+    assert "coordinates 2 k and 2 k + 1, base 100.0" in turned["notes"][-1]
 
 
 def test_tokens_at_the_origin(capsys, npz, tmp_path):
@@ -248,7 +253,12 @@ def test_tokens_that_do_not_fit(capsys, npz, tmp_path):
     (tmp_path / "damaged.npy").write_bytes(b"\x93NUMPY")
     for words, *options in (
         ("--radius: expected at least the length of the longest token", tmp_path / "tokens.npy", "--radius", 1.0),
-        ("--tokens: expected a number with --rotary", tmp_path / "tokens.npy", "--rotary"),
+        ("--base: expected that of the rotary positions", tmp_path / "tokens.npy", "--rotary"),
+        ("--base: expected with --rotary and a file", tmp_path / "tokens.npy", "--base", 100.0),
+        ("--pairs: expected with --rotary and a file", tmp_path / "tokens.npy", "--pairs", "halves"),
+        ("--base: expected with --rotary and a file", "5", "--rotary", "--base", 100.0),
+        ("base: expected", tmp_path / "tokens.npy", "--rotary", "--base", 1.0),
+        ("pairs: expected", tmp_path / "tokens.npy", "--rotary", "--base", 100.0, "--pairs", "thirds"),
         ("expected an array of real numbers of shape (n, d), got float64 of shape (4,)", tmp_path / "flat.npy"),
         ("expected integers that float64 holds", tmp_path / "long.npy"),
         ("--tokens: expected a number or a file ending in .npy", "+-3"),

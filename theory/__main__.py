@@ -111,6 +111,8 @@ def _certify_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-search", action="store_true", help="constants only, no lower bounds")
     parser.add_argument("--rotary", action="store_true", help="positions turn queries and keys: bounds for all of them")
+    parser.add_argument("--base", type=float, metavar="B", help="of rotary positions of given tokens (often 10000)")
+    parser.add_argument("--pairs", help="coordinates they turn together: halves (default: k, k + d/2) or neighbours")
     parser.add_argument("--json", action="store_true", help="print JSON with all digits and the worst tokens found")
 
 

@@ -67,8 +67,9 @@ VALID = {
         "rng": np.random.default_rng(0),
     },
     "certificate.certify_at": {
-        "tokens": X, **WEIGHTS, "reach": 0.25, "w_out": SQUARE, "b_query": np.array([0.5, -0.25]), "scale": 0.5,
-        "heads": 1, "causal": False, "residual": True, "score": "dot",
+        "tokens": X, **WEIGHTS, "reach": 0.25, "w_out": SQUARE, "b_query": np.array([0.5, -0.25]),
+        "b_key": np.array([0.5, 0.75]), "scale": 0.5, "heads": 1, "causal": False, "residual": True, "score": "dot",
+        "base": 100.0, "pairs": "halves",
     },
     "certificate.LocalCertificate.row": {"self": certify_at(X, **WEIGHTS), "metric": "max"},
     "certificate.Certificate.row": {"self": certify(**WEIGHTS, radius=0.5, search=False), "metric": "W1"},

@@ -152,3 +152,95 @@ def test_a_ball_bounds_more_and_products_more_still(options):
         published = row.bounds["published"]
         assert (published is None) is ("causal" in options or row.local.metric != "frobenius")
         assert published is None or own < published
+
+
+TURNED = {name: 0.5 * RNG.normal(size=(8, 3)) for name in ("w_query", "w_key", "w_value")} | {
+    "w_out": 0.5 * RNG.normal(size=(3, 8)), "b_query": RNG.normal(size=8), "b_key": RNG.normal(size=8),
+}  # fmt: skip
+PLANES = {"halves": ((0, 2), (1, 3)), "neighbours": ((0, 1), (2, 3))}
+
+
+def attended(tokens, base, pairs, causal):
+    """Two heads of four numbers, every query and key turned by its position: the layer by its formula."""
+    total = np.zeros_like(tokens)
+    for part in (slice(0, 4), slice(4, 8)):
+        q, k = (tokens @ TURNED[f"w_{side}"][part].T + TURNED[f"b_{side}"][part] for side in ("query", "key"))
+        for place in range(len(tokens)):
+            for (a, b), angle in zip(PLANES[pairs], (7.0 + place, (7.0 + place) / base**0.5), strict=True):
+                spin = np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
+                for x in (q, k):
+                    x[place, [a, b]] = x[place, [a, b]] @ spin
+        scores = np.where(np.tril(np.ones((len(q),) * 2)) + (not causal) > 0.0, q @ k.T / 2.0, -math.inf)
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        mean = weights @ (tokens @ TURNED["w_value"][part].T) / weights.sum(axis=1, keepdims=True)
+        total += mean @ TURNED["w_out"][:, part].T
+    return total
+
+
+def differences(layer, tokens, step=1e-6):
+    """The Jacobian by central differences, shape (n, n, d, d)."""
+    columns = [
+        layer(tokens + step * way) - layer(tokens - step * way)
+        for way in np.eye(tokens.size).reshape(-1, *tokens.shape)
+    ]
+    whole = np.stack(columns, axis=-1) / (2.0 * step)
+    return whole.reshape(*tokens.shape, *tokens.shape).transpose(0, 2, 1, 3)
+
+
+def flat(blocks):
+    """The whole Jacobian of its blocks."""
+    return blocks.transpose(0, 2, 1, 3).reshape(blocks.shape[0] * blocks.shape[2], -1)
+
+
+def climbed(layer, tokens, reach, step=1e-4):
+    """Tokens, each at the reach, where a search by differences of its own finds the largest singular value."""
+    found = [(0.0, tokens)]
+    for start in RNG.normal(size=(3, *tokens.shape)):
+        way = start
+        for _ in range(6):
+            place = tokens + reach * way / np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-300)
+            left, values, right = np.linalg.svd(flat(differences(layer, place)))
+            found.append((values[0], place))
+            u, v = left[:, 0].reshape(tokens.shape), step * right[0].reshape(tokens.shape)
+            slopes = [
+                (u * (layer(at + v) - layer(at - v))).sum() * side
+                for one in np.eye(tokens.size).reshape(-1, *tokens.shape)
+                for side, at in ((1.0, place + step * one), (-1.0, place - step * one))
+            ]
+            way = np.sum(np.reshape(slopes, (-1, 2)), axis=1).reshape(tokens.shape)
+    return max(found, key=lambda case: case[0])[1]
+
+
+@pytest.mark.parametrize("pairs", PLANES)
+@pytest.mark.parametrize("causal", [False, True])
+def test_rotary_positions(pairs, causal, monkeypatch):
+    """Norms are those of differences, whatever the first position, and no search within the reach finds more."""
+    options = {"heads": 2, "causal": causal, "base": 100.0, "pairs": pairs}
+
+    def layer(tokens):
+        return attended(tokens, 100.0, pairs, causal)
+
+    here = certify_at(TOKENS, **TURNED, **options)
+    place = climbed(layer, TOKENS, here.row("frobenius").reach)
+    for metric, p in EXPONENTS.items():
+        row = here.row(metric)
+        truth = local_norm(differences(layer, TOKENS), np.ones(5), p, error=1e-8)
+        assert row.norm.lo <= truth.hi
+        assert truth.lo <= row.norm.hi <= truth.hi * (1.0 + 1e-3)
+        there = TOKENS + (place - TOKENS) * row.reach / here.row("frobenius").reach
+        assert local_norm(differences(layer, there), np.ones(5), p, error=1e-8).lo <= row.bound
+    assert here.row("frobenius").norm.hi < np.linalg.norm(flat(differences(layer, place)), 2)
+    monkeypatch.setattr(local, "_MOST", 1)
+    parts = certify_at(TOKENS, **TURNED, **options)
+    for one, other in zip(here.rows, parts.rows, strict=True):
+        assert one.norm.lo <= other.norm.hi <= 10.0 * one.norm.hi
+        assert 0.0 < other.norm.lo <= one.norm.hi
+
+
+def test_positions_that_cannot_be():
+    with pytest.raises(ValueError, match="base: expected an even number of coordinates of a head"):
+        certify_at(TOKENS, np.eye(3), np.eye(3), np.eye(3), base=100.0)
+    with pytest.raises(ValueError, match="base: expected dot products"):
+        certify_at(TOKENS, *[WEIGHTS["w_query"]] * 3, base=100.0, score="distance")
+    with pytest.raises(ValueError, match=r"n \* n \* d of at most"):
+        certify_at(np.ones((200, 1)), *[np.ones((1000, 1))] * 3, base=100.0)

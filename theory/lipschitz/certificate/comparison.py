@@ -44,13 +44,11 @@ def compare(certificate: Certificate, local: LocalCertificate, **weights: Any) -
         If what is reached at the tokens is above a constant, which would be a fault of this package.
     """
     layer = as_attention_weights(**{"w_out": None, **weights})
-    norms = layer.norms()
-    apart = norms._replace(
-        forms=layer.norms(turned=True).forms,
-        values=tuple(value * norms.out for value in norms.own),
-        shifts=layer.norms(turned=True).shifts,
-    )
-    products = upper_bounds(layer, apart, certificate.radius, local.n, turned=False)[2]
+    norms = layer.norms(turned=True)
+    apart = norms._replace(values=tuple(value * norms.out for value in norms.own))
+    if not certificate.rotary:  # a bias of the keys drops out
+        apart = apart._replace(tilts=(), offsets=())
+    products = upper_bounds(layer, apart, certificate.radius, local.n, turned=certificate.rotary)[2]
     found = []
     for row in local.rows:
         least = min((bound.constant for bound in products.get(row.metric, [])), default=None)
@@ -69,8 +67,8 @@ def _added(layer: AttentionWeights, constant: float | None) -> float | None:
 
 
 def _published(layer: AttentionWeights, certificate: Certificate, n: int) -> float | None:
-    """Return the constant of the literature; None under a mask or with a bias, of which it says nothing."""
-    if layer.causal or layer.b_query is not None:
+    """Return the constant of the literature; None under a mask, a bias or positions, of which it says nothing."""
+    if layer.causal or layer.b_query is not None or certificate.rotary:
         return None
     norms = layer.norms()
     if layer.score == "distance":

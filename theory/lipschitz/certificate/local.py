@@ -24,7 +24,8 @@ diagonal moves by at most
 and the query's part by :math:`\sum_j\rho_{ij}|Uu_{ij}||a_{ij}| + (P_{ij} + \rho_{ij})[\|U\|\nu_{ij}|a_{ij}| +
 (|Uu_{ij}| + \|U\|\nu_{ij})\ell_ar]`. Dot products have :math:`\kappa = \ell_b = \ell_a = \|B\|`, distances
 :math:`b_{ij} = 2A(x_i - x_j)`, :math:`a_{ij} = 2Ax_j`, :math:`\kappa = 3\|A\|`, :math:`\ell_b = 4\|A\|`, :math:`\ell_a
-= 2\|A\|`. Sums of these over rows and columns bound how far the norms move, for squares the root of their product or
+= 2\|A\|`. Rotary positions put :math:`B_{ij} = \sigma W_Q^\top T_{j-i}W_K` in place of B, of norms at most
+:math:`\kappa = \sigma\|W_Q\|\|W_K\|`, so that :math:`a_{ij}` depends on i as well. Sums of these over rows and columns bound how far the norms move, for squares the root of their product or
 of the sum of all squares, whichever is smaller.
 Tokens within r of X are a convex set, so that a bound of the norms there is a Lipschitz constant there.
 
@@ -48,9 +49,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_choice, as_points, as_positive
+from theory._validate import as_between, as_choice, as_points, as_positive
 from theory.evidence import Interval, exact, norm
 from theory.evidence.spectra import eigenvalues, spectral_norm
+from theory.lipschitz.certificate.turned import PAIRS, Turns, turn, turns_of
 from theory.lipschitz.certificate.weights import Array, AttentionWeights, as_attention_weights, in_range
 
 PLACES = ("mean", "max", "frobenius")
@@ -62,6 +64,7 @@ _CLOSE = 1e-6  # taken: an enclosure this narrow is not improved
 _GROWTH = 2.0  # taken: a reach is chosen at which bounds are this many times the norm
 _LEAST_REACH = 1e-300  # taken: if this is too far, so is every reach
 _HALVINGS = 12  # taken: of the logarithm of the reach
+_BASES = (math.nextafter(1.0, 2.0), 2.0**40)  # taken: of rotary positions, far above those in use
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +121,14 @@ def certify_at(
     reach: float | None = None,
     w_out: ArrayLike | None = None,
     b_query: ArrayLike | None = None,
+    b_key: ArrayLike | None = None,
     scale: float | None = None,
     heads: int = 1,
     causal: bool = False,
     residual: bool = False,
     score: str = "dot",
+    base: float | None = None,
+    pairs: str = "halves",
 ) -> LocalCertificate:
     r"""Enclose how much a layer of self-attention stretches displacements at given tokens, and bound it around them.
 
@@ -131,11 +137,16 @@ def certify_at(
     tokens : array_like, shape (n, d)
         Exactly these floats. Of up to 2048 numbers norms are enclosed; of more their upper ends are sums over parts of
         the Jacobian, and may be far above the norms.
-    w_query, w_key, w_value, w_out, b_query, scale, heads, causal, residual, score
+    w_query, w_key, w_value, w_out, b_query, b_key, scale, heads, causal, residual, score
         As :func:`certify` takes them.
     reach : float, optional
         How far every token may move. Unless given, every metric has its own, at which the bound is nearly twice the
         norm, or 2**20 times the longest token if it is less even there.
+    base : float, optional
+        Of rotary positions: queries and keys, their biases included, are turned by the positions of their tokens, which
+        follow one another. More than one; no positions unless given.
+    pairs : {"halves", "neighbours"}
+        Which coordinates of a head rotary positions turn together: k and k + d_k / 2, or 2 k and 2 k + 1.
 
     Returns
     -------
@@ -145,7 +156,8 @@ def certify_at(
     ------
     ValueError
         If shapes do not fit, a number is out of range, there are too many tokens, a norm or the bound within ``reach``
-        leaves float64, or no ``reach`` is given where a norm is zero up to rounding.
+        leaves float64, no ``reach`` is given where a norm is zero up to rounding, or positions are to turn distances or
+        an odd number of coordinates.
     TypeError
         If an argument is of the wrong type.
 
@@ -158,17 +170,18 @@ def certify_at(
     """
     layer = as_attention_weights(
         w_query, w_key, w_value, w_out, heads=heads, causal=causal, residual=residual, score=score, b_query=b_query,
-        scale=scale,
+        b_key=b_key, scale=scale,
     )  # fmt: skip
     points = as_points(tokens, "tokens", dim=layer.dim)
     in_range(points, "tokens")
-    if points.size * len(points) > _ROOM:
+    if len(points) ** 2 * max(layer.dim, 0 if base is None else layer.w_query.shape[1]) > _ROOM:
         raise ValueError(
             f"tokens: expected n * n * d of at most {_ROOM}, got {len(points)} tokens of {layer.dim} numbers"
         )
+    turns = _turns(layer, len(points), base, as_choice(pairs, "pairs", PAIRS))
     far = None if reach is None else as_positive(reach, "reach")
     together = np.linalg.svd(layer.mean_map())[2][0]
-    parts = [_head(layer, head, exact(points), together) for head in range(layer.heads)]
+    parts = [_head(layer, head, exact(points), together, turns) for head in range(layer.heads)]
     norms = dict(zip(PLACES, (_norms if points.size <= _MOST else _size_norms)(layer, parts, together), strict=True))
     longest = norm(exact(points), axis=1).max().hi
     moves: dict[float, tuple[float, ...]] = {}
@@ -188,6 +201,21 @@ def certify_at(
             raise ValueError(f"reach: expected one within which float64 can hold the bound, got {reach!r}")
         rows.append(LocalRow(metric, norms[metric], own, most))
     return LocalCertificate(tuple(rows), longest, len(points))
+
+
+def _turns(layer: AttentionWeights, n: int, base: float | None, pairs: str) -> Turns | None:
+    """Return the turns of the positions, or None."""
+    if base is None:
+        return None
+    number = as_between(base, "base", *_BASES)
+    size = layer.w_query.shape[1]
+    if layer.score != "dot":
+        raise ValueError("base: expected dot products, whose queries and keys positions turn, got distances")
+    if size % 2:
+        raise ValueError(
+            f"base: expected an even number of coordinates of a head, which are turned in pairs, got {size}"
+        )
+    return turns_of(n, size, number, pairs)
 
 
 class _Head(NamedTuple):
@@ -243,7 +271,13 @@ def _size_sums(part: _Head) -> tuple[float, float, float]:
 
 
 def _spreads(weights: Any, vectors: Any) -> Any:
-    """Bound the largest eigenvalues of the covariances of vectors, shape (n, d), under every row of weights."""
+    """Bound the largest eigenvalues of the covariances of vectors, shape (n, d), under every row of weights.
+
+    If the vectors have the shape (n, n, d), every row has its own.
+    """
+    if vectors.ndim == 3:
+        rows = [_spreads(weights[i : i + 1], vectors[i]) for i in range(len(vectors))]
+        return np.concatenate(rows)
     n, size = vectors.shape
     gram = vectors @ vectors.T if n <= size else None
     found = []
@@ -269,7 +303,7 @@ def _sums(sizes: Any) -> tuple[float, float, float]:
     return column, row, min(both, norm(sizes.reshape(-1)).hi)
 
 
-def _head(layer: AttentionWeights, head: int, x: Any, together: Array) -> _Head:
+def _head(layer: AttentionWeights, head: int, x: Any, together: Array, turns: Turns | None) -> _Head:
     n = len(x)
     query, key = layer.w_query[head], layer.w_key[head]
     factor = Interval.exactly(layer.scale) if layer.scale is not None else 1.0 / exact(float(len(query))).sqrt()
@@ -278,7 +312,14 @@ def _head(layer: AttentionWeights, head: int, x: Any, together: Array) -> _Head:
     q, k = x @ query.T, x @ key.T
     if layer.b_query is not None:
         q = q + layer.b_query[head]
-    if layer.score == "dot":
+    if turns is not None:
+        if layer.b_key is not None:
+            k = k + layer.b_key[head]
+        asked, answered = turn(q[:, np.newaxis], turns), turn(k[np.newaxis], turns, back=True)
+        scores = (asked * k[np.newaxis]).sum(axis=2) * factor
+        by_key, by_query = ((asked @ key) * factor, (answered @ query) * factor)
+        multiples = (1.0, 1.0, 1.0)
+    elif layer.score == "dot":
         scores = (q @ k.T) * factor
         by_key = ((q @ key) * factor)[:, np.newaxis]
         by_query = (k @ query) * factor
@@ -307,8 +348,12 @@ def _head(layer: AttentionWeights, head: int, x: Any, together: Array) -> _Head:
         weighted = weights[:, :, np.newaxis] * images
         own = weighted.each(lambda ends: ends.transpose(0, 2, 1)) @ by_query
         blocks = blocks + np.eye(n)[:, :, np.newaxis, np.newaxis] * own[:, np.newaxis]
-    centred = by_query[np.newaxis] - (weights @ by_query)[:, np.newaxis]
-    size = spectral_norm(form)
+    if turns is None:
+        centred = by_query[np.newaxis] - (weights @ by_query)[:, np.newaxis]
+        size = spectral_norm(form)
+    else:
+        centred = by_query - (weights[:, :, np.newaxis] * by_query).sum(axis=1, keepdims=True)
+        size = spectral_norm(exact(query)) * spectral_norm(exact(key)) * factor
     far, out, first, second = (norm(part, axis=2) for part in (offsets, images, by_key, centred))
     kappa, by_key_slope, by_query_slope = (multiple * size for multiple in multiples)
     spreads = (_spreads(weights, turned), _spreads(weights, by_query)) if blocks is None else None

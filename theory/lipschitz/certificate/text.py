@@ -20,6 +20,10 @@ from theory.lipschitz.certificate.weights_file import read_layer
 _UP = Context(prec=6, rounding=ROUND_CEILING)
 _DOWN = Context(prec=6, rounding=ROUND_FLOOR)
 _UNSEEN = "scores of {of}: what else a model does to queries, keys or scores in its code is not in the file"
+_TURNED = {
+    "halves": "given tokens in the order of their positions; plane k is coordinates k and k + d_k / 2, base {base}",
+    "neighbours": "given tokens in the order of their positions; plane k is coordinates 2 k and 2 k + 1, base {base}",
+}
 _SHOWN = 40  # taken: letters of an argument in a message
 _NAMES = {"Winf": "W_inf", "frobenius": "Frobenius"}
 
@@ -45,7 +49,8 @@ def run_command(options: argparse.Namespace) -> str:
         "scale": options.scale,
     }
     tokens = given if isinstance(given, np.ndarray) else None
-    here = None if tokens is None else certify_at(tokens, **weights, reach=options.reach, **layer)
+    turned = {"base": options.base, "pairs": options.pairs or "halves"} if options.rotary else {}
+    here = None if tokens is None else certify_at(tokens, **weights, reach=options.reach, **layer, **turned)
     radius = options.radius if options.radius is not None else 1.0 if here is None else here.radius or 1.0
     if here is not None and here.radius > radius:
         raise ValueError(f"--radius: expected at least the length of the longest token, {here.radius}, got {radius}")
@@ -58,6 +63,8 @@ def run_command(options: argparse.Namespace) -> str:
         search=not options.no_search,
     )
     notes.append(_UNSEEN.format(of="tokens turned by their positions" if options.rotary else "tokens alone"))
+    if here is not None and options.rotary:
+        notes.append(_TURNED[turned["pairs"]].format(base=options.base))
     compared = None if here is None else compare(certificate, here, **weights, **layer)
     if options.json:
         content = {**json.loads(as_json(certificate)), "notes": notes}
@@ -71,7 +78,11 @@ def run_command(options: argparse.Namespace) -> str:
 def _tokens(options: argparse.Namespace) -> Any:
     """Return the number of tokens that is given, or the tokens of a file, or None."""
     text = options.tokens
-    if text is None or text.lstrip("+-").isdecimal():
+    count = text is None or text.lstrip("+-").isdecimal()
+    for name in ("base", "pairs"):
+        if getattr(options, name) is not None and (count or not options.rotary):
+            raise ValueError(f"--{name}: expected with --rotary and a file of --tokens only, whose positions it is of")
+    if count:
         if options.reach is not None:
             raise ValueError("--reach: expected with a file of --tokens only, around which it is")
         try:
@@ -81,8 +92,8 @@ def _tokens(options: argparse.Namespace) -> Any:
     path = Path(text)
     if path.suffix != ".npy":
         raise ValueError(f"--tokens: expected a number or a file ending in .npy, got {text!r}")
-    if options.rotary:
-        raise ValueError("--tokens: expected a number with --rotary, whose positions are not known, got a file")
+    if options.rotary and options.base is None:
+        raise ValueError("--base: expected that of the rotary positions of the tokens, such as 10000, got none")
     if not path.is_file():
         raise ValueError(f"{path}: expected a file, found none")
     try:
