@@ -32,5 +32,12 @@ if TYPE_CHECKING:
         softmax_value as softmax_value,
         softmax_vjp as softmax_vjp,
     )
+    from theory.maxent.gibbs.spread import (
+        Peaks as Peaks,
+        WeightRange as WeightRange,
+        peak_entropy as peak_entropy,
+        tokens_to_disperse as tokens_to_disperse,
+        weight_range as weight_range,
+    )
 
 open_lazily(__name__)
