@@ -61,6 +61,8 @@ class Reader(HTMLParser):
                 if tag == "data":
                     if id(attrs) not in shown:
                         shown[id(attrs)] = ""
+                        at = next((a["data-at"] for _, a in reversed(around) if "data-at" in a), "")
+                        attrs["data-src"] = (at if attrs["data-src"][0] == "/" else "") + attrs["data-src"]
                         found.append(attrs)
                     shown[id(attrs)] += f"^{text}" if around[-1][0] == "sup" else text
         return [(attrs, shown[id(attrs)].replace("\u2212", "-").replace("\u2026", "...")) for attrs in found]
@@ -152,7 +154,7 @@ def test_any_wrong_digit_is_noticed(atlas, tmp_path):
     assert len(places) > 20
     for start, end in places:
         number = text[start:end]
-        value = number.index('value="') + len('value="')
+        value = number.index("value=") + len("value=")
         shown = number.index(">")
         for begin in (value, shown):
             altered = number[:begin] + re.sub(r"[0-9]", other, number[begin:], count=1)

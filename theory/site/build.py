@@ -11,10 +11,11 @@ from io import BytesIO
 from pathlib import Path
 
 from theory.evidence.record import whole_of
+from theory.report.citation import SUITE, suite_bibtex
 from theory.site.compact_svg import compact
 from theory.site.material import Material, read_material
 from theory.site.pages import pages
-from theory.site.search_index import index_script
+from theory.site.search_index import bibtex_script, index_script
 
 MARK = ".nojekyll"  # tells a host of static pages to leave them alone, and this command that the folder is its own
 _MADE = "made by python -m theory site\n"
@@ -83,7 +84,11 @@ def _fill(part: Path, material: Material) -> int:
         path.write_text(text, encoding="utf-8", newline="\n")
         number += 1
     _copy_static(part)
-    (part / "index.js").write_text(index_script(material), encoding="utf-8", newline="\n")
+    entries = {key: source.bibtex for key, source in material.sources.items()} | {SUITE: suite_bibtex()}
+    texts = {"index.js": index_script(material), "bib.js": bibtex_script(entries)}
+    texts |= {"all.bib": "\n\n".join(entries.values()) + "\n"}
+    for name, text in texts.items():
+        (part / name).write_text(text, encoding="utf-8", newline="\n")
     (part / MARK).write_text(_MADE, encoding="utf-8", newline="\n")
     _copy_records(part / "r", material)
     _copy_figures(part / "f", material)

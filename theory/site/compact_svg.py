@@ -19,7 +19,7 @@ _ROUND = 1e-3  # chosen: no eye sees that a circle is rounder by this share of i
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _PAIRS = {"M": 1, "L": 1, "Q": 2, "C": 3, "Z": 0, "z": 0}  # points that a command of a path takes
 _NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?")
-_GLYPH = 'transform="scale(0.015625)"'  # an outline of a letter, in 64ths
+_GLYPH = ('transform="scale(0.015625)"', 'transform="scale(.15625)"')  # outlines of letters: finer than any eye, and fine
 _PLACE = re.compile(r'transform="translate\((-?[\d.]+)[ ,]+(-?[\d.]+)\)"')
 
 
@@ -43,10 +43,11 @@ def compact(text: str) -> str:
 
 
 def _path(tag: re.Match[str]) -> str:
-    digits = 0 if _GLYPH in tag[0] else 1
+    digits = -1 if _GLYPH[0] in tag[0] else 1
     if (disc := _disc(tag[0])) is not None:
         return disc
-    return re.sub(r'\bd="([^"]*)"', lambda found: f'd="{_relative(found[1], digits)}"', tag[0])
+    made = re.sub(r'\bd="([^"]*)"', lambda found: f'd="{_relative(found[1], digits)}"', tag[0])
+    return made.replace(*_GLYPH)
 
 
 def _disc(tag: str) -> str | None:
@@ -103,6 +104,8 @@ def _joined(places: list[int], digits: int) -> str:
 
 
 def _short(place: int, digits: int) -> str:
+    if digits <= 0:
+        return str(place)
     number = f"{place / 10**digits:.{digits}f}"
     number = number.rstrip("0").rstrip(".") if "." in number else number
     return re.sub(r"^(-?)0\.", r"\1.", number) if number != "-0" else "0"
@@ -200,6 +203,8 @@ def _gathered(text: str) -> str:
     """Write once what a run of shapes has in common: how it looks, and where it is cut off."""
     alone = {name for name, style in re.findall(r"\.(s\d+)\{([^}]*)\}", text) if re.search(r"(?<!-)opacity", style)}
 
+    markers: dict[str, str] = {}
+
     def run(found: re.Match[str]) -> str:
         made = ""
         for common, tags in groupby(re.findall(r"<[^>]*>", found[0]), key=lambda tag: _common(tag, alone)):
@@ -209,10 +214,29 @@ def _gathered(text: str) -> str:
                 continue
             for attribute in common:
                 shapes = [shape.replace(attribute, "", 1) for shape in shapes]
-            made += f"<g{''.join(common)}>{''.join(shapes)}</g>"
+            marked = _marked(shapes, common, markers)
+            made += marked or f"<g{''.join(common)}>{''.join(shapes)}</g>"
         return made
 
     return re.sub(r"(?:<(?:path|use|circle) [^>]*/>)+", run, text.replace(">*{", ">svg{", 1))
+
+
+def _marked(shapes: list[str], common: tuple[str, ...], markers: dict[str, str]) -> str:
+    """Write one symbol at many places as a line that is not seen, with the symbol at each of its points."""
+    found = [re.fullmatch(r'<use( href="[^"]*") x="([^"]*)" y="([^"]*)"/>', shape) for shape in shapes]
+    places = [each.group(2, 3) for each in found if each is not None]
+    if len(places) < len(shapes) or len({each[1] for each in found if each is not None}) > 1:
+        return ""
+    look = "".join(attribute for attribute in common if "class=" in attribute)
+    symbol = f"<use{found[0][1] if found[0] is not None else ''}{look}/>"
+    defined = ""
+    if symbol not in markers:
+        markers[symbol] = f"m{len(markers)}"
+        settings = 'markerUnits="userSpaceOnUse" overflow="visible"'
+        defined = f'<marker id="{markers[symbol]}" {settings}>{symbol}</marker>'
+    line = _relative(" L ".join(f"{x} {y}" for x, y in places).join(("M ", "")), 1)
+    cut = "".join(attribute for attribute in common if "clip-path=" in attribute)
+    return f'{defined}<path{cut} fill="none" style="marker:url(#{markers[symbol]})" d="{line}"/>'
 
 
 def _common(tag: str, alone: set[str]) -> tuple[str, ...]:
