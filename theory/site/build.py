@@ -106,12 +106,21 @@ def _copy_static(part: Path) -> None:
 
 
 def _copy_records(part: Path, material: Material) -> None:
-    """Write the records in one line each: what pointers lead into, a quarter smaller."""
+    """Write the records, which pointers lead into, in one line each; on what they were made stands once for all."""
     part.mkdir(exist_ok=True)
+    machines: dict[str, int] = {}
     for name in material.records:
         whole = whole_of(material.folder / f"{name}.json")
-        text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
-        (part / f"{name}.json").write_text(text + "\n", encoding="utf-8", newline="\n")
+        for entry in whole["scales"].values():
+            number = machines.setdefault(_in_one_line(entry["provenance"]), len(machines))
+            entry["provenance"] = {"$ref": f"provenance.json#/{number}"}
+        (part / f"{name}.json").write_text(_in_one_line(whole) + "\n", encoding="utf-8", newline="\n")
+    text = ",\n".join(machines)
+    (part / "provenance.json").write_text(f"[\n{text}\n]\n", encoding="utf-8", newline="\n")
+
+
+def _in_one_line(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _copy_figures(part: Path, material: Material) -> None:
