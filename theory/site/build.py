@@ -11,10 +11,11 @@ from io import BytesIO
 from pathlib import Path
 
 from theory.evidence.record import whole_of
+from theory.report.citation import SUITE, suite_bibtex
 from theory.site.compact_svg import compact
 from theory.site.material import Material, read_material
 from theory.site.pages import pages
-from theory.site.search_index import index_script
+from theory.site.search_index import bibtex_script, index_script
 
 MARK = ".nojekyll"  # tells a host of static pages to leave them alone, and this command that the folder is its own
 _MADE = "made by python -m theory site\n"
@@ -83,7 +84,11 @@ def _fill(part: Path, material: Material) -> int:
         path.write_text(text, encoding="utf-8", newline="\n")
         number += 1
     _copy_static(part)
-    (part / "index.js").write_text(index_script(material), encoding="utf-8", newline="\n")
+    entries = {key: source.bibtex for key, source in material.sources.items()} | {SUITE: suite_bibtex()}
+    texts = {"index.js": index_script(material), "bib.js": bibtex_script(entries)}
+    texts |= {"all.bib": "\n\n".join(entries.values()) + "\n"}
+    for name, text in texts.items():
+        (part / name).write_text(text, encoding="utf-8", newline="\n")
     (part / MARK).write_text(_MADE, encoding="utf-8", newline="\n")
     _copy_records(part / "r", material)
     _copy_figures(part / "f", material)
@@ -101,12 +106,21 @@ def _copy_static(part: Path) -> None:
 
 
 def _copy_records(part: Path, material: Material) -> None:
-    """Write the records in one line each: what pointers lead into, a quarter smaller."""
+    """Write the records, which pointers lead into, in one line each; on what they were made stands once for all."""
     part.mkdir(exist_ok=True)
+    machines: dict[str, int] = {}
     for name in material.records:
         whole = whole_of(material.folder / f"{name}.json")
-        text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
-        (part / f"{name}.json").write_text(text + "\n", encoding="utf-8", newline="\n")
+        for entry in whole["scales"].values():
+            number = machines.setdefault(_in_one_line(entry["provenance"]), len(machines))
+            entry["provenance"] = {"$ref": f"provenance.json#/{number}"}
+        (part / f"{name}.json").write_text(_in_one_line(whole) + "\n", encoding="utf-8", newline="\n")
+    text = ",\n".join(machines)
+    (part / "provenance.json").write_text(f"[\n{text}\n]\n", encoding="utf-8", newline="\n")
+
+
+def _in_one_line(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _copy_figures(part: Path, material: Material) -> None:

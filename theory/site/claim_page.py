@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from theory.evidence.judge import Verdict
 from theory.evidence.runner import TwinResult
 from theory.report.archive import Entry, Record
-from theory.report.citation import latex, suite_bibtex
+from theory.report.citation import SUITE, latex
 from theory.report.formatting import BY_RIGHT
 from theory.site import tied_numbers as tied
 from theory.site.formulas import as_code, lines_of, typeset
@@ -21,7 +21,7 @@ from theory.site.material import Material, code_page
 from theory.site.notes import Item
 from theory.site.tied_numbers import pointer
 
-_NEIGHBOURS = 5  # chosen: what a reader looks through
+_NEIGHBOURS = 3  # chosen: what a reader looks through
 _MORE = 3  # chosen: a reader wants wrong versions before parts
 _NOTES = 6  # chosen: notes that a reader looks through
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -37,7 +37,7 @@ _MARKS = {
 }
 
 
-def claim_context(material: Material, record: Record, rows: int, *, cited: bool) -> dict[str, Any]:
+def claim_context(material: Material, record: Record, rows: int) -> dict[str, Any]:
     """Return what the template of a claim shows.
 
     Parameters
@@ -46,8 +46,6 @@ def claim_context(material: Material, record: Record, rows: int, *, cited: bool)
         The claim and what is around it.
     rows : int
         How many parts at most; there are a few more wrong versions.
-    cited : bool
-        Whether the BibTeX of its sources is there; it is on their pages, too.
     """
     claim = record.claim
     name = claim.id
@@ -86,9 +84,8 @@ def claim_context(material: Material, record: Record, rows: int, *, cited: bool)
         "code": f"{code_page(record.test)}#{name}" if record.test in material.code else "",
         "test": record.test,
         "command": record.command(best),
-        "elsewhere": bool(about) and not cited,
         "latex": as_code(latex(record)),
-        "bibtex": as_code("\n\n".join([*(source.bibtex for source in about if cited), suite_bibtex()])),
+        "entries": " ".join([*(source.key for source in about), SUITE]),
         "related": [material.records[other].claim for other in _related(material, record)],
         "digest": material.digests[name],
     }
@@ -159,10 +156,11 @@ def _parts(entry: Entry) -> list[dict[str, Any]]:
         rows.append(
             {
                 "name": key or "the rest",
-                "departure": tied.most(most, pointer(*where, "departure", 1)) if most > 0.0 else Markup("none"),
-                "cases": tied.count(part.cases, pointer(*where, "cases")),
+                "at": pointer(*where),
+                "departure": tied.most(most, "/departure/1") if most > 0.0 else Markup("none"),
+                "cases": tied.count(part.cases, "/cases"),
                 "kind": part.departure.kind.name.lower(),
-                "gap": tied.least(part.gap, pointer(*where, "gap")) if part.gap > 0.0 else Markup("no twin"),
+                "gap": tied.least(part.gap, "/gap") if part.gap > 0.0 else Markup("no twin"),
             }
         )
     return rows
@@ -175,14 +173,14 @@ def _by_gap(twins: tuple[TwinResult, ...]) -> list[int]:
 
 def _twin(entry: Entry, number: int) -> dict[str, Any]:
     twin = entry.twins[number]
-    where = ("scales", entry.scale, "twins", number)
     lost = twin.departure.lo > 0.0
     return {
         "id": twin.twin.id,
         "made_by": twin.twin.made_by,
         "breaks": typeset(twin.twin.breaks),
-        "gap": tied.least(twin.departure.lo, pointer(*where, "departure", 0)) if lost else Markup("not refuted"),
-        "catches": tied.count(twin.catches, pointer(*where, "catches")),
+        "at": pointer("scales", entry.scale, "twins", number),
+        "gap": tied.least(twin.departure.lo, "/departure/0") if lost else Markup("not refuted"),
+        "catches": tied.count(twin.catches, "/catches"),
     }
 
 

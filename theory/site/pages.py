@@ -38,15 +38,10 @@ NAMES = {
 }
 _IN_HEAD = ("errata", "decided-against")  # pages of notes that every page leads to
 MOST = 15_000  # chosen: bytes of the page of a claim, without pictures
-_SIZES = (
-    (8, True),
-    (8, False),
-    (5, False),
-    (3, False),
-    (2, False),
-    (1, False),
-    (0, False),
-)  # chosen: rows of its tables that are tried in turn
+_SIZES = (8, 5, 3, 2, 1, 0)  # chosen: rows of its tables that are tried in turn
+
+_TAG = re.compile(r"<[a-z][^>]*>")
+_QUOTED = re.compile(r'="([^\s"\'=<>`]+)"(?=[\s>])')  # needs no quotes in HTML
 
 Page = tuple[str, str]
 
@@ -92,7 +87,8 @@ def _drawer(material: Material) -> Callable[..., Page]:
     environment.globals["stamp"] = _stamp(material)
 
     def draw(place: str, template: str, **context: Any) -> Page:
-        return place, environment.get_template(template).render(up="../" * place.count("/"), **context)
+        text = environment.get_template(template).render(up="../" * place.count("/"), **context)
+        return place, _TAG.sub(lambda tag: _QUOTED.sub(r"=\1", tag[0]), text)
 
     return draw
 
@@ -119,8 +115,8 @@ def _stamp(material: Material) -> Markup:
 
 def _claim(material: Material, record: Record, draw: Callable[..., Page]) -> Page:
     """Return the page of a claim, with as many rows of its tables as a page can hold."""
-    for rows, cited in _SIZES:
-        context = claim_context(material, record, rows, cited=cited)
+    for rows in _SIZES:
+        context = claim_context(material, record, rows)
         page = draw(f"c/{record.claim.id}.html", "claim.html", c=context)
         if len(page[1].encode()) <= MOST:
             break
@@ -232,7 +228,8 @@ def _figure(material: Material, figure: Figure) -> dict[str, Any]:
             tied.verbatim(line, f"manifest.json#/{figure.name}/caption", typeset(line)) for line in figure.caption
         ],
         "table": figure.table.is_file(),
-        "rows": [_row(material.records[name]) for name in figure.claims],
+        "rows": [_row(material.records[name]) for name in figure.claims if len(figure.claims) < len(material.records)],
+        "every": len(figure.claims) == len(material.records),
     }
 
 

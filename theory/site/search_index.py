@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from theory.report.archive import Record
@@ -63,9 +64,15 @@ def _more(record: Record) -> str:
 
 
 def index_script(material: Material) -> str:
-    """Return the documents, and the BibTeX of their sources, as a script that sets ``ATLAS``."""
-    cited = {key for record in material.records.values() for key in record.claim.cites}
-    sources = {key: source.bibtex for key, source in material.sources.items() if key in cited}
-    whole = {"claims": documents(material), "sources": sources}
-    text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    return "globalThis.ATLAS = " + text.replace("</", "<\\/") + ";\n"
+    """Return the documents as a script that sets ``ATLAS``."""
+    return _script("ATLAS", {"claims": documents(material)})
+
+
+def bibtex_script(entries: Mapping[str, str]) -> str:
+    """Return entries of BibTeX by their keys, as a script that sets ``BIB``."""
+    return _script("BIB", entries)
+
+
+def _script(name: str, value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return f"globalThis.{name} = " + text.replace("</", "<\\/") + ";\n"

@@ -4,7 +4,7 @@
   const form = document.getElementById("facets");
   const all = document.getElementById("all");
   const found = document.getElementById("found");
-  const { claims, sources } = globalThis.ATLAS;
+  const { claims } = globalThis.ATLAS;
   const search = makeSearch(MiniSearch, claims);
   const byId = new Map(claims.map(claim => [claim.id, claim]));
   const rows = new Map([...all.querySelectorAll("li[data-id]")].map(row => [row.dataset.id, row]));
@@ -56,7 +56,7 @@
     const text = {
       json: () => JSON.stringify(shown.map(c => Object.fromEntries(fields.map(f => [f, c[f]]))), null, 1),
       csv: () => [fields.join(","), ...shown.map(c => fields.map(f => quoted([c[f]].flat().join(" "))).join(","))].join("\n"),
-      bib: () => keys.map(key => sources[key]).filter(Boolean).join("\n\n"),
+      bib: () => keys.map(key => globalThis.BIB[key]).filter(Boolean).join("\n\n"),
     }[format]();
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([text + "\n"], { type: "text/plain" }));
