@@ -70,6 +70,41 @@ def test_a_claim_that_fails_stamps_its_figure_and_spares_what_was_verified(toy, 
     assert toy.run("--check") == 0
 
 
+def test_a_plain_figure_has_its_words_in_latex_and_leaves_the_others(toy, capsys):
+    assert toy.run() == 0
+    before = contents(toy.folder)
+    capsys.readouterr()
+    assert toy.run("--plain", "--width", "single", "--format", "svg,pdf") == 0
+    after = contents(toy.folder)
+    plain = {name: after.pop(name) for name in ("toy.plain.svg", "toy.plain.pdf", "toy.tex")}
+    assert after == before
+    assert len(plain["toy.plain.svg"]) < len(before["toy.svg"])  # without headline and footer
+    tex = plain["toy.tex"].decode()
+    assert tex.startswith(
+        "\\caption{A toy. toy.double: supported, numeric (scale quick, root 20070). Worst departure $"
+    )
+    assert tex.endswith("}\n\\label{fig:toy}\n")
+    assert toy.run("--check") == 0
+    lay(toy.evidence, factor=2.5)
+    assert toy.run("--plain", "--format", "svg") == 1
+    assert "toy.unverified.svg" in contents(toy.folder)
+    assert toy.run("--width", "double") == 1
+    for refused in (["--width", "single"], ["--plain", "--check"]):
+        with pytest.raises(SystemExit):
+            toy.run(*refused)
+    assert "--check: expected no --plain" in capsys.readouterr().err
+
+
+def test_a_figure_too_large_for_a_column_is_named_and_not_drawn(toy, capsys, monkeypatch):
+    def refuse(figure):
+        raise ValueError("width: expected double")
+
+    monkeypatch.setattr(render, "narrow", refuse)
+    assert toy.run("--plain", "--width", "single") == 1
+    assert "toy is NOT DRAWN: width: expected double. Draw it with: --width double" in capsys.readouterr().err
+    assert not toy.folder.exists()
+
+
 def test_a_figure_that_never_was_verified_is_not_in_the_manifest(toy, capsys):
     lay(toy.evidence, factor=2.5)
     assert toy.run() == 1
@@ -82,7 +117,7 @@ def test_what_is_stamped_is_ignored_by_git_and_what_is_verified_is_not():
     root = Path(figures.__path__[0]).parent.parent
     if git is None or not (root / ".git").exists():
         pytest.skip("this is no clone")
-    ignored = ["a.unverified.svg", "a.unverified.gif", ".manifest.json.lock", ".a.png.0.part"]
+    ignored = ["a.unverified.svg", "a.unverified.gif", "a.plain.pdf", "a.tex", ".manifest.json.lock", ".a.png.0.part"]
     asked = [git, "check-ignore", *(f"figures/{name}" for name in (*ignored, "a.svg"))]
     done = subprocess.run(asked, cwd=root, capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.split() == asked[2:-1]
@@ -139,6 +174,7 @@ def test_the_code_of_a_figure_is_what_draws_it():
     """A change of what judges needs no other picture; one of a constant that is drawn does."""
     found = manifest.sources(registry.figure_module("worst_pairs"))
     needed = {"figures/lipschitz/worst_pairs.py", "figures/_style/style.py", "figures/render.py", "evidence/table.py"}
+    needed |= {"figures/caption.py"}
     assert {f"theory/{name}" for name in needed} <= set(found)
     assert any(name.startswith("theory/lipschitz/") for name in found)  # the constants beside what was found
     assert not {

@@ -13,11 +13,13 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
-from tests.figures.toys import ROOT, lay, toy_module, toy_study
+from tests.figures.toys import ROOT, lay, toy_module, toy_study, verify
 from theory import figures
 from theory.evidence import Interval, Table
-from theory.figures import registry, verified_table
+from theory.figures import registry, render, verified_table
 from theory.figures._style import style
+from theory.figures._style.narrow import narrow
+from theory.figures.caption import footers
 
 FIGURES = sorted(registry.titles())
 COMMITTED = Path(figures.__path__[0]).parent.parent / "figures"
@@ -31,8 +33,10 @@ from theory.figures._style import style
 def drawing_of(name, tables, out):
     table = Table.from_csv((tables / f"{name}.csv").read_text(encoding="utf-8"))
     with style.drawing():
-        figure = registry.figure_module(name).draw(table)
-        style.caption(figure, ["a caption in words " * 12, r"worst departure $\\leq3.1\\times10^{-14}$"])
+        module = registry.figure_module(name)
+        figure = module.draw(table)
+        footer = ["a caption in words " * 12, r"worst departure $\\leq3.1\\times10^{-14}$"]
+        style.caption(figure, footer, module.TITLE)
         for form, picture in style.pictures(figure, ["svg", "png"]).items():
             (out / f"{name}.{form}").write_bytes(picture)
     return figure
@@ -132,16 +136,85 @@ def test_a_figure_fits_a_column_and_no_type_is_small(drawn, name):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_the_caption_lies_over_nothing(drawn, name):
+def test_headline_and_caption_lie_over_nothing(drawn, name):
     figure = drawn[name]
     with style.drawing():
         figure.draw_without_rendering()
     lines = [text.get_window_extent() for text in figure.texts]
-    assert len(lines) >= 3
+    heads = sum(text.get_fontsize() == style.HEAD for text in figure.texts)
+    assert 1 <= heads <= 2
+    assert len(lines) - heads >= 3
     assert min(line.y0 for line in lines) >= 0.0
+    assert max(line.y1 for line in lines) <= figure.bbox.y1
     assert max(line.x1 for line in lines) <= figure.bbox.x1
     assert all(a.y0 >= b.y1 - 0.5 for a, b in pairwise(lines))
-    assert min(axes.get_tightbbox().y0 for axes in figure.axes) >= max(line.y1 for line in lines)
+    others = [part.get_tightbbox() for part in (*figure.axes, *figure.legends)]
+    assert min(part.y0 for part in others) >= max(line.y1 for line in lines[heads:])
+    assert max(part.y1 for part in others) <= min(line.y0 for line in lines[:heads])
+    hung = [legend.get_window_extent().y0 for legend in figure.legends]
+    assert all(max(axes.get_tightbbox().y1 for axes in figure.axes) <= low + 1.0 for low in hung)
+
+
+def test_a_footer_is_the_longest_that_fits_in_a_line(tmp_path):
+    lay(tmp_path / "evidence")
+    verdict = verify(tmp_path, toy_module())
+    long, *_ = footers(verdict)
+    assert long.startswith("toy.double: supported, numeric (scale quick). Worst departure $")
+    module = toy_module()
+    for width, words in ((style.DOUBLE, long), (style.SINGLE, "toy.double: supported, numeric (scale quick).")):
+        module.draw = lambda _, width=width: style.canvas(width, 2.0)
+        seen = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(style, "caption", lambda _, lines, title, seen=seen: seen.append((lines, title)))
+            render.render_figure("toy", module, verdict, ())
+        assert seen == [([words], "a toy")]
+
+
+def test_claims_have_their_names_in_the_footer_while_there_is_room(tmp_path):
+    for number in range(10):
+        lay(tmp_path / "evidence", claim=f"toy.n{number}")
+    lay(tmp_path / "evidence", claim="other.one", factor=2.5)
+
+    def longest(*claims):
+        return footers(verify(tmp_path, toy_module(claims=claims)))[0]
+
+    assert longest("toy.n0", "toy.n1") == "toy.n0: supported, numeric; toy.n1: supported, numeric (scale quick)."
+    some = "toy.n0, .n1, .n2, other.one: 3 supported, 1 refuted (scale quick)."
+    assert longest("toy.n0", "toy.n1", "toy.n2", "other.one") == some
+    assert longest("toy.*", "other.one") == "11 claims on toy, other: 10 supported, 1 refuted (scale quick)."
+    assert longest("toy.none") == "No evidence at scale quick."
+
+
+@pytest.mark.parametrize("name", ["consensus", "star"])
+def test_a_narrow_figure_has_all_its_panels_in_one_column(tables, name):
+    table = Table.from_csv((tables / f"{name}.csv").read_text(encoding="utf-8"))
+    with style.drawing():
+        figure = registry.figure_module(name).draw(table)
+        before = {text.get_fontsize() for text in figure.findobj(Text)}
+        narrow(figure)
+        style.caption(figure, [])
+        figure.draw_without_rendering()
+    assert figure.get_size_inches()[0] == style.SINGLE
+    assert figure.get_size_inches()[1] < 9.6
+    boxes = [axes.get_window_extent() for axes in figure.axes]
+    assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
+    assert min(box.width for box in boxes) > 0.5 * figure.bbox.width
+    assert {text.get_fontsize() for text in figure.findobj(Text)} <= before
+    letters = [axes.get_title(loc="left")[6] for axes in sorted(figure.axes, key=lambda a: -a.get_position().y1)]
+    assert letters == sorted(letters)
+    for legend in figure.legends:
+        box = legend.get_window_extent()
+        assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+
+
+def test_too_many_panels_for_a_column_are_refused(tables):
+    table = Table.from_csv((tables / "zoo.csv").read_text(encoding="utf-8"))
+    with style.drawing():
+        figure = registry.figure_module("zoo").draw(table)
+        with pytest.raises(ValueError, match="width: expected double for so many panels"):
+            narrow(figure)
+        with pytest.raises(ValueError, match="expected panels in a grid, found none"):
+            narrow(style.canvas(style.DOUBLE, 2.0))
 
 
 @pytest.mark.parametrize("name", FIGURES)

@@ -2,7 +2,8 @@
 
 A figure with a claim that does not stand, or whose table is not the judged one, is stamped and written to
 NAME.unverified.*, which leaves the verified files as they are; the command then exits with status 1 and names the
-command that renews the evidence. A figure whose files show already what was judged is not drawn again.
+command that renews the evidence. A figure whose files show already what was judged is not drawn again. With --plain
+figures are for print: without headline and footer in NAME.plain.*, with a caption in LaTeX in NAME.tex.
 """
 
 from __future__ import annotations
@@ -72,6 +73,10 @@ def _run(arguments: Sequence[str] | None) -> int:
         parser.error(f"--out: expected a folder, got the file {options.out}")
     if options.evidence is not None and not options.evidence.is_dir():
         parser.error(f"--evidence: expected a folder, found none at {options.evidence}")
+    if options.width == "single" and not options.plain:
+        parser.error("--width: expected --plain with single, since only plain figures have another width")
+    if options.check and options.plain:
+        parser.error("--check: expected no --plain, since plain figures are in no manifest")
     if (missing := _missing_requirement(names)) is not None:
         parser.error(missing)
     from theory.figures import manifest  # noqa: PLC0415  loads NumPy, which --help and --list do without
@@ -122,6 +127,8 @@ def _request(options: argparse.Namespace) -> worker_pool.Request:
         root=ROOT if options.root is None else options.root,
         formats=options.format,
         redraw=options.redraw,
+        plain=options.plain,
+        single=options.width == "single",
     )
 
 
@@ -133,6 +140,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--check", action="store_true", help="compare CSVs, evidence and manifest, draw nothing")
     parser.add_argument(
         "--format", type=_formats, default="svg,png", metavar="F,F", help="any of svg, png and pdf (default: svg,png)"
+    )
+    parser.add_argument("--plain", action="store_true", help="without headline and footer, with a caption in NAME.tex")
+    parser.add_argument(
+        "--width", choices=("single", "double"), default="double", help="columns of print that a plain figure takes"
     )
     parser.add_argument("--redraw", action="store_true", help="draw also what is unchanged, as with other packages")
     parser.add_argument("--out", type=Path, default=Path("figures"), metavar="DIR", help="folder (default: figures)")
@@ -162,11 +173,14 @@ def _draw(names: Sequence[str], request: worker_pool.Request, workers: int) -> i
             fate = "verified" if outcome.reason is None else "NOT VERIFIED"
             kept: list[str] = []
             with worker_pool.delaying_interrupts():
-                if outcome.rendered is None:
+                if outcome.rendered is not None:
+                    kept = render.write_figure(outcome.rendered, request.out, known)
+                elif outcome.reason is None:
                     render.remove_stamped(name, request.out)
                     fate += ", unchanged"
                 else:
-                    kept = render.write_figure(outcome.rendered, request.out, known)
+                    fate = "NOT DRAWN"
+                    stamped.append(f"{name} is NOT DRAWN: {outcome.reason}. Draw it with: {outcome.remedy}")
             if outcome.rendered is not None and outcome.reason is not None:
                 stayed = f"; kept: {', '.join(kept)}" if kept else ""
                 stamped.append(

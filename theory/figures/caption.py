@@ -1,14 +1,21 @@
-"""What a figure says about its own claims: verdict, kind, worst departure and nearest twin, all from the evidence."""
+"""What a figure says about its own claims: verdict, kind, worst departure and nearest twin, all from the evidence.
+
+The caption says all of it; a footer is the one line of it that a picture has room for.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Sequence
 
 from theory.figures.verified_table import TableVerdict
 from theory.report.archive import Entry, Record
+from theory.report.citation import escape_latex
 from theory.report.digits import at_least, at_most
 
 _SINGLY = 3  # chosen: more claims than this are counted instead of described one by one
+_BY_NAME = 9  # chosen: so many have room for their names in a line
 
 
 def caption_lines(verdict: TableVerdict) -> list[str]:
@@ -21,7 +28,52 @@ def caption_lines(verdict: TableVerdict) -> list[str]:
     return [line for record, entry in found for line in _describe(record, entry)]
 
 
+def footers(verdict: TableVerdict) -> list[str]:
+    """Return what may stand below the picture in one line, from the longest on; the last is short."""
+    found = [(record, record.entries[verdict.scale]) for record in verdict.records if verdict.scale in record.entries]
+    if not found:
+        return caption_lines(verdict)
+    verdicts = Counter(record.describe(entry) for record, entry in found)
+    told = f"{', '.join(f'{count} {words}' for words, count in verdicts.most_common())} (scale {verdict.scale})."
+    subjects = list(dict.fromkeys(record.subject for record, _ in found))
+    lines = [f"{len(found)} claims on {', '.join(subjects)}: {told}", f"{len(found)} claims: {told}"]
+    if len(found) <= _BY_NAME:
+        lines.insert(0, f"{_names([record for record, _ in found])}: {told}")
+    if len(found) <= _SINGLY:
+        each = [f"{record.claim.id}: {record.describe(entry)}, {entry.kind.name.lower()}" for record, entry in found]
+        lines.insert(0, f"{'; '.join(each)} (scale {verdict.scale}).")
+    if len(found) == 1:
+        lines.insert(0, f"{lines[0]} {_departure(found[0][1])}")
+    return lines
+
+
+def _names(records: Sequence[Record]) -> str:
+    """Return the names of claims, with their subject where it is another than that of the one before."""
+    subjects = ["", *(record.subject for record in records)]
+    return ", ".join(
+        record.claim.id.removeprefix(before if before == record.subject else "")
+        for before, record in zip(subjects, records, strict=False)
+    )
+
+
+def tex_caption(name: str, title: str, verdict: TableVerdict) -> str:
+    """Return the caption of a figure without words of its own, in LaTeX."""
+    words = [f"{title[:1].upper()}{title[1:]}.", *caption_lines(verdict)]
+    pieces = re.split(r"(\$[^$]*\$)", " ".join(words))
+    text = "".join(piece if piece.startswith("$") else escape_latex(piece) for piece in pieces)
+    return f"\\caption{{{text}}}\n\\label{{fig:{name}}}\n"
+
+
 def _describe(record: Record, entry: Entry) -> list[str]:
+    kind = entry.kind.name.lower()
+    return [
+        f"{record.claim.id}: {record.describe(entry)}, {kind} (scale {entry.scale}, root {entry.root}).",
+        _departure(entry),
+    ]
+
+
+def _departure(entry: Entry) -> str:
+    """Return how far the worst case departs, and what the nearest twin does."""
     twin = entry.nearest
     if twin is None:
         nearest = "it has no twin"
@@ -29,13 +81,9 @@ def _describe(record: Record, entry: Entry) -> list[str]:
         nearest = f"the twin {twin.twin.id} is not refuted"
     else:
         nearest = f"the nearest twin ({twin.twin.id}) fails by $\\geq{at_least(twin.gap, tex=True)}$"
-    kind = entry.kind.name.lower()
     least = entry.departure.lo
     worst = f"\\geq{at_least(least, tex=True)}" if least > 0.0 else f"\\leq{at_most(entry.departure.hi, tex=True)}"
-    return [
-        f"{record.claim.id}: {record.describe(entry)}, {kind} (scale {entry.scale}, root {entry.root}).",
-        f"Worst departure ${worst}$; {nearest}.",
-    ]
+    return f"Worst departure ${worst}$; {nearest}."
 
 
 def _summarise(found: list[tuple[Record, Entry]], verdict: TableVerdict) -> list[str]:

@@ -52,7 +52,7 @@ def current_pictures(name: str, module: FigureModule, verdict: TableVerdict, fol
 
 
 def code_fingerprint(module: FigureModule) -> str:
-    """Return the fingerprint of what draws a figure: rendering, style, its module, and what the last two import.
+    """Return the fingerprint of what draws a figure: rendering, words, style, its module, and what the last two import.
 
     Without what judges and what reports: that decides which table and which words are drawn, and these are compared
     themselves.
@@ -65,7 +65,8 @@ def sources(module: FigureModule) -> dict[str, str]:
     """Return the files of :func:`code_fingerprint` with their fingerprints."""
     here = Path(__file__).resolve().parent
     own = inspect.getsourcefile(module.draw)
-    found = {"theory/figures/render.py": read(here / "render.py").print}  # alone: it leads to every figure there is
+    alone = ("render.py", "caption.py")  # they lead to every figure there is
+    found = {f"theory/figures/{name}": read(here / name).print for name in alone}
     places = [here / "_style" / "style.py", here / "_style" / "animation.py"]
     places += [Path(own).resolve()] if own else []
     for place in places:

@@ -1,7 +1,8 @@
 """From a table to files: draw, say below what the evidence says, stamp what is not verified, write.
 
 A verified figure and its table take their place together, with their entry in the manifest. A stamped one is written
-to ``NAME.unverified.*``, and what was verified stays.
+to ``NAME.unverified.*``, and what was verified stays. A plain one, for print, is written to ``NAME.plain.*``, which no
+manifest names.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from matplotlib.figure import Figure
 from theory.evidence.files import locked, write_together
 from theory.figures import manifest
 from theory.figures._style import animation, style
-from theory.figures.caption import caption_lines
+from theory.figures._style.narrow import narrow
+from theory.figures.caption import footers, tex_caption
 from theory.figures.registry import FigureModule
 from theory.figures.verified_table import TableVerdict
 
-_UNVERIFIED = "unverified"
+_UNVERIFIED, _PLAIN = "unverified", "plain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,9 @@ def render_figure(
     stem = name if verdict.reason is None else f"{name}.{_UNVERIFIED}"
     with style.drawing():
         figure = module.draw(verdict.table)
-        style.caption(figure, caption_lines(verdict))
+        footer = footers(verdict)
+        line = next((words for words in footer if style.fits_in_a_line(figure, words)), footer[-1])
+        style.caption(figure, [line], module.TITLE)
         if verdict.reason is not None:
             style.stamp(figure, verdict.reason)
         pictures = {f"{stem}.{form}": picture for form, picture in style.pictures(figure, formats).items()}
@@ -59,6 +63,29 @@ def render_figure(
     prints = {**(kept or {}), **{file: hashlib.sha256(picture).hexdigest() for file, picture in pictures.items()}}
     files: dict[str, str | bytes] = {**pictures, f"{name}.csv": verdict.table.to_csv()}
     return RenderedFigure(name, files, manifest.make_entry(module, verdict, prints))
+
+
+def render_plain(
+    name: str, module: FigureModule, verdict: TableVerdict, formats: Sequence[str], *, single: bool = False
+) -> RenderedFigure:
+    """Draw a figure in memory as print wants it: without headline and footer, which are a caption in LaTeX.
+
+    ``single`` asks for the width of one column. A figure that is not verified is stamped as any other.
+
+    Raises
+    ------
+    ValueError
+        If its panels do not fit one column.
+    """
+    if verdict.reason is not None:
+        return render_figure(name, module, verdict, formats)
+    with style.drawing():
+        figure = module.draw(verdict.table)
+        if single:
+            narrow(figure)
+        style.caption(figure, [])
+        pictures = {f"{name}.{_PLAIN}.{form}": picture for form, picture in style.pictures(figure, formats).items()}
+    return RenderedFigure(name, {**pictures, f"{name}.tex": tex_caption(name, module.TITLE, verdict)}, None)
 
 
 def _frames(module: FigureModule, verdict: TableVerdict) -> Iterator[Figure]:

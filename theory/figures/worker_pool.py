@@ -36,6 +36,8 @@ class Request:
     root: int
     formats: tuple[str, ...] = ()
     redraw: bool = False
+    plain: bool = False
+    single: bool = False
 
     @property
     def table_folders(self) -> tuple[Path, ...]:
@@ -45,7 +47,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a figure; without a rendering it is verified and its files stay as they are."""
+    """What became of a figure; without a rendering its files stay as they are, and it is verified without a reason."""
 
     rendered: RenderedFigure | None
     reason: str | None
@@ -58,6 +60,8 @@ def draw_figure(name: str, request: Request) -> Outcome:
 
     module = registry.figure_module(name)
     verdict = _verify(name, request)
+    if request.plain:
+        return _draw_plain(name, module, verdict, request)
     formats = request.formats
     kept: dict[str, str] = {}
     if verdict.reason is None and not request.redraw:
@@ -68,6 +72,16 @@ def draw_figure(name: str, request: Request) -> Outcome:
     from theory.figures.render import render_figure  # noqa: PLC0415  loads Matplotlib
 
     return Outcome(render_figure(name, module, verdict, formats, kept), verdict.reason, verdict.remedy)
+
+
+def _draw_plain(name: str, module: registry.FigureModule, verdict: TableVerdict, request: Request) -> Outcome:
+    from theory.figures.render import render_plain  # noqa: PLC0415  loads Matplotlib
+
+    try:
+        rendered = render_plain(name, module, verdict, request.formats, single=request.single)
+    except ValueError as error:
+        return Outcome(None, str(error), "--width double")
+    return Outcome(rendered, verdict.reason, verdict.remedy)
 
 
 def check_figure(name: str, request: Request) -> list[str]:

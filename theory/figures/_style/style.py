@@ -44,8 +44,8 @@ OF_KIND = {
     Kind.STATISTICAL: PURPLE,
 }  # fmt: skip
 
-SMALL, TEXT = 7.0, 8.0  # points
-_LINE = 0.135  # inches from one line of the caption to the next
+SMALL, TEXT, HEAD = 7.0, 8.0, 9.0  # points
+_LINE, _HEADLINE = 0.135, 0.17  # inches from one line of the footer, or of the headline, to the next
 _MARGIN = 0.04  # inches
 _GRID = 256.0  # parts of a dot, as in Agg
 _PLACES = 6  # chosen: a share of the figure too small to see, far above the digits that differ
@@ -94,18 +94,38 @@ def shared_digits(interval: Interval, figures: int) -> str:
     return rf"{low}\ldots" if low == high and interval.width > 0.0 else common(interval, tex=True)
 
 
-def caption(figure: Figure, clauses: Sequence[str]) -> None:
-    """Add a strip below the figure with the clauses, which break between words and are laid out over nothing else."""
+def caption(figure: Figure, clauses: Sequence[str], headline: str = "") -> None:
+    """Add a strip above the figure with the headline and one below it with the clauses, which break between words."""
     width, height = figure.get_size_inches()
-    lines = [line for clause in clauses for line in _wrap(clause, width - 4 * _MARGIN)]
-    strip = len(lines) * _LINE + 3 * _MARGIN
-    figure.set_size_inches(width, height + strip)
-    share = strip / (height + strip)
-    figure.set_layout_engine("constrained", rect=(0.0, share, 1.0, 1.0 - share))
-    top = (strip - 2 * _MARGIN) / (height + strip)
-    for number, line in enumerate(lines):
-        y = top - number * _LINE / (height + strip)
-        figure.text(2 * _MARGIN / width, y, line, size=SMALL, color=GREY, va="top", ha="left")
+    room = width - 4 * _MARGIN
+    heads = _wrap(headline[:1].upper() + headline[1:], room, HEAD, "bold")
+    lines = [line for clause in clauses for line in _wrap(clause, room)]
+    above = len(heads) * _HEADLINE + 3 * _MARGIN if heads else 0.0
+    below = len(lines) * _LINE + 3 * _MARGIN if lines else 0.0
+    whole = height + above + below
+    figure.set_size_inches(width, whole)
+    left = height - _hang_legends(figure, below + height)
+    figure.set_layout_engine("constrained", rect=(0.0, below / whole, 1.0, left / whole))
+    for top, step, size, color, words in ((whole - 2 * _MARGIN, _HEADLINE, HEAD, BLACK, heads),
+                                          (below - 2 * _MARGIN, _LINE, SMALL, GREY, lines)):  # fmt: skip
+        for number, line in enumerate(words):
+            y = (top - number * step) / whole
+            weight = "bold" if words is heads else "normal"
+            figure.text(2 * _MARGIN / width, y, line, size=size, color=color, weight=weight, va="top", ha="left")
+
+
+def _hang_legends(figure: Figure, level: float) -> float:
+    """Hang the legends above all panels from a level, in inches, and return how high they are."""
+    taken = 0.0
+    for legend in figure.legends:
+        legend.set_bbox_to_anchor((0.0, 0.0, 1.0, level / figure.get_figheight()), figure.transFigure)
+        taken = max(taken, legend.get_window_extent().height / figure.dpi + 2 * _MARGIN)
+    return taken
+
+
+def fits_in_a_line(figure: Figure, words: str) -> bool:
+    """Tell whether words of a footer need no second line."""
+    return len(_wrap(words, figure.get_size_inches()[0] - 4 * _MARGIN)) == 1
 
 
 def stamp(figure: Figure, reason: str) -> None:
@@ -164,12 +184,14 @@ def _fix_layout(figure: Figure) -> None:
         axes.set_position(tuple(round(part, _PLACES) for part in axes.get_position(original=True).bounds))
 
 
-def _wrap(text: str, width: float) -> list[str]:
+def _wrap(text: str, width: float, size: float = SMALL, weight: str = "normal") -> list[str]:
     """Break a text between words into lines of at most ``width`` inches; mathematics must have no blanks."""
     lines: list[str] = []
     room = 0.0
     for word in text.split():
-        needed = _text_width(f"{word}n")  # with a blank, about as wide as half an n, and a little to spare
+        needed = _text_width(
+            f"{word}n", size, weight
+        )  # with a blank, about as wide as half an n, and a little to spare
         if lines and needed <= room:
             lines[-1] += f" {word}"
         else:
@@ -179,6 +201,7 @@ def _wrap(text: str, width: float) -> list[str]:
     return lines
 
 
-def _text_width(word: str) -> float:
-    width, _, _ = text_to_path.get_text_width_height_descent(word, FontProperties(size=SMALL), ismath="$" in word)
+def _text_width(word: str, size: float, weight: str) -> float:
+    font = FontProperties(size=size, weight=weight)
+    width, _, _ = text_to_path.get_text_width_height_descent(word, font, ismath="$" in word)
     return float(width) / 72.0
