@@ -65,6 +65,9 @@ BUGS = [
         ("            mu = step(layer, mu)", "            mu = as_law(layer(mu.points, start), mu.weights)")),
     bug("kl-sign", "maxent.gibbs", "maxent/gibbs/principle.py", ("concatenate([left, -right])", "concatenate([-left, right])")),
     bug("no-c-transform", "distance.stopped-early", "distance/dense.py", *RAW, ("(max(below, Fraction(0))", "(min(below, above)")),
+    bug("turned-one-way", "certificate.local-rotary", "lipschitz/certificate/turned.py",
+        ("-turns.sines if back", "turns.sines if back")),
+    bug("angles-of-half", "certificate.local-rotary", "lipschitz/certificate/turned.py", ("(-2 * k * log", "(-k * log")),
     # measures
     bug("mean-unweighted", "transport.convex-order", "attention/measure.py",
         ("self.weights @ self.points\n", "self.points.mean(axis=0)\n")),

@@ -84,6 +84,10 @@ def test_spreads_of_few_and_of_many_coordinates(dim):
     for law, most in zip(weights, found, strict=True):
         truth = np.linalg.eigvalsh(np.cov(vectors.T, aweights=law, ddof=0))[-1]
         assert truth * (1 - 1e-12) <= most.hi <= truth * (1 + 1e-9) + 1e-12
+    own = RNG.normal(size=(5, 5, dim))  # vectors of every row
+    for row, law, most in zip(own, weights, local._spreads(exact(weights), exact(own)), strict=True):
+        truth = np.linalg.eigvalsh(np.cov(row.T, aweights=law, ddof=0))[-1]
+        assert truth * (1 - 1e-12) <= most.hi <= truth * (1 + 1e-9) + 1e-12
 
 
 def test_a_bound_grows_with_the_reach():

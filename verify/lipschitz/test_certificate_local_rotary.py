@@ -110,10 +110,11 @@ def lines():
         (1.0, 2.4, (0.25, -1.0), False),
         (2.0, 1.17, (0.75, 0.75), False),
         (1.0, 2.4, (0.75, -0.375), True),
+        (2.0, 1.0, (0.0, 0.0), False),  # scores have no derivatives there: all growth is by second ones
     ):
         weights = {
-            "w_query": np.array([[form * math.sqrt(2.0)], [0.0]]),
-            "w_key": np.array([[math.cos(angle)], [math.sin(angle)]]),
+            "w_query": np.array([[form * math.sqrt(0.5)], [0.0]]),
+            "w_key": 2.0 * np.array([[math.cos(angle)], [math.sin(angle)]]),
             "b_query": np.zeros(2),
             "b_key": np.zeros(2),
         }

@@ -24,9 +24,10 @@ diagonal moves by at most
 and the query's part by :math:`\sum_j\rho_{ij}|Uu_{ij}||a_{ij}| + (P_{ij} + \rho_{ij})[\|U\|\nu_{ij}|a_{ij}| +
 (|Uu_{ij}| + \|U\|\nu_{ij})\ell_ar]`. Dot products have :math:`\kappa = \ell_b = \ell_a = \|B\|`, distances
 :math:`b_{ij} = 2A(x_i - x_j)`, :math:`a_{ij} = 2Ax_j`, :math:`\kappa = 3\|A\|`, :math:`\ell_b = 4\|A\|`, :math:`\ell_a
-= 2\|A\|`. Rotary positions put :math:`B_{ij} = \sigma W_Q^\top T_{j-i}W_K` in place of B, of norms at most
-:math:`\kappa = \sigma\|W_Q\|\|W_K\|`, so that :math:`a_{ij}` depends on i as well. Sums of these over rows and columns bound how far the norms move, for squares the root of their product or
-of the sum of all squares, whichever is smaller.
+= 2\|A\|`. Rotary positions have :math:`B_{ij} = \sigma W_Q^\top T_{j-i}W_K`, of norms at most :math:`\kappa =
+\sigma\|W_Q\|\|W_K\|`, and :math:`a_{ij}` that depend on i (:mod:`theory.lipschitz.certificate.turned`). Sums of these
+over rows and columns bound how far the norms move, for squares the root of their product or of the sum of all squares,
+whichever is smaller.
 Tokens within r of X are a convex set, so that a bound of the norms there is a Lipschitz constant there.
 
 **Many tokens.** Where the Jacobian would be too large, let :math:`\lambda_i` and :math:`\lambda_i'` be the largest
@@ -312,18 +313,13 @@ def _head(layer: AttentionWeights, head: int, x: Any, together: Array, turns: Tu
     q, k = x @ query.T, x @ key.T
     if layer.b_query is not None:
         q = q + layer.b_query[head]
+    multiples = (1.0, 1.0, 1.0)
     if turns is not None:
-        if layer.b_key is not None:
-            k = k + layer.b_key[head]
-        asked, answered = turn(q[:, np.newaxis], turns), turn(k[np.newaxis], turns, back=True)
-        scores = (asked * k[np.newaxis]).sum(axis=2) * factor
-        by_key, by_query = ((asked @ key) * factor, (answered @ query) * factor)
-        multiples = (1.0, 1.0, 1.0)
+        scores, by_key, by_query = (part * factor for part in _turned(layer, head, q, k, turns))
     elif layer.score == "dot":
         scores = (q @ k.T) * factor
         by_key = ((q @ key) * factor)[:, np.newaxis]
         by_query = (k @ query) * factor
-        multiples = (1.0, 1.0, 1.0)
     else:
         apart = q[:, np.newaxis] - q[np.newaxis]
         scores = -((apart * apart).sum(axis=2) * factor)
@@ -359,6 +355,14 @@ def _head(layer: AttentionWeights, head: int, x: Any, together: Array, turns: Tu
     spreads = (_spreads(weights, turned), _spreads(weights, by_query)) if blocks is None else None
     slope = kappa, by_key_slope, by_query_slope
     return _Head(blocks, moved, weights, far, out, first, second, spectral_norm(value), slope, spreads)
+
+
+def _turned(layer: AttentionWeights, head: int, q: Any, k: Any, turns: Turns) -> tuple[Any, Any, Any]:
+    """Return scores of turned queries and keys, and their derivatives by key and query, without their factor."""
+    if layer.b_key is not None:
+        k = k + layer.b_key[head]
+    asked, answered = turn(q[:, np.newaxis], turns), turn(k[np.newaxis], turns, back=True)
+    return (asked * k[np.newaxis]).sum(axis=2), asked @ layer.w_key[head], answered @ layer.w_query[head]
 
 
 def _moves(parts: list[_Head], r: float) -> tuple[float, ...]:
