@@ -255,7 +255,8 @@ _GROUPS = {
         particles.mean_field.participation particles.mean_field.self_normalised.along_tilt
         particles.mean_field.tagged_variance particles.mean_field.threshold
         positions.Walk.horizon positions.causal_influence positions.cosine_sums positions.least_base
-        positions.least_sum positions.rule_out positions.window_walk
+        positions.least_sum positions.moment_keys positions.radon_partition positions.rule_out
+        positions.selecting_query positions.window_walk
     """,
     "made of functions of NumPy that have no rule for enclosures": """
         attention.MultiHead.from_matrices attention.variants.PositiveFeatures.__call__

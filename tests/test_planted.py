@@ -502,6 +502,9 @@ BUGS = [
     bug("one-side-only", "quantised.distortion", "precision/quantiser.py", ("1 - 2 * (moments**2", "1 - (moments**2")),
     bug("signs-unscaled", "quantised.drawn", "precision/quantiser.py", ("math.sqrt(math.pi / 2.0) * size", "size")),
     bug("coordinates-stretched", "quantised.bias", "precision/quantiser.py", (".thresholds.mid, coordinates", ".thresholds.mid, 1.2 * coordinates")),
+    bug("sine-turned", "selection.width", "positions/selection.py", ("-2 * re, 2 * im", "-2 * re, -2 * im")),
+    bug("larger-side", "selection.width", "positions/selection.py", ("len(above) <= len(below)", "len(above) >= len(below)")),
+    bug("ceiling-of-one-more", "selection.margin", "positions/selection.py", ("* (m - 1) * (m - k)", "* m * (m - k)")),
     # least entropies and ranges of weights
     bug("gap-of-one-side", "softmax.least-entropy", "maxent/gibbs/spread.py", ("(k * (n - k))", "(n - k)"), ("(ball(n) /", "(ball(n - 1) /")),
     bug("others-with-the-token", "softmax.dispersion", "maxent/gibbs/spread.py", ('as_count(size, "size") - 1', 'as_count(size, "size")')),

@@ -9,6 +9,7 @@ from theory.positions import window_walk
 WALK = window_walk(5, 3, 0.5)
 PLACES = np.array([1, 0, 3])
 TOKENS = np.array([[0.5, -1.25, 0.75, 2.0], [1.5, 0.25, -0.5, 1.0], [-0.75, 2.0, 0.25, -1.5]])
+TANGENTS = np.array([-1.5, 0.25, 0.75, 2.0])
 
 VALID = {
     "causal_influence": {"tokens": 6, "depth": 3, "residual": 0.5},
@@ -23,8 +24,14 @@ VALID = {
     "least_sum": {"base": 100.0, "most": 10, "dim": 8},
     "rule_out": {"lo": 1.5, "hi": 4.0, "most": 10, "dim": 8},
     "least_base": {"hi": 1000.0, "most": 10, "dim": 8},
+    "least_width": {"keys": 7, "chosen": 2},
+    "margin_ceiling": {"keys": 7, "chosen": 2},
+    "moment_keys": {"places": TANGENTS, "chosen": 2},
+    "selecting_query": {"places": TANGENTS, "chosen": 2, "selected": np.array([0, 2])},
+    "radon_partition": {"points": TOKENS[:, :1]},
 }
 SKIPPED = {
     "Walk": "made by window_walk, which checks what it is made of",
+    "Radon": "what radon_partition answers",
     "Cell": "a row of what rule_out answers",
 }

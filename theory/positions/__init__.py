@@ -1,4 +1,4 @@
-"""What layers know of positions: how far influence travels, and what rotary positions prefer.
+"""What layers know of positions: how far influence travels, what rotary positions prefer, and what they can select.
 
 Sweeps are in ``studies``.
 """
@@ -20,6 +20,14 @@ if TYPE_CHECKING:
         least_sum as least_sum,
         rotate as rotate,
         rule_out as rule_out,
+    )
+    from theory.positions.selection import (
+        Radon as Radon,
+        least_width as least_width,
+        margin_ceiling as margin_ceiling,
+        moment_keys as moment_keys,
+        radon_partition as radon_partition,
+        selecting_query as selecting_query,
     )
 
 open_lazily(__name__)

@@ -7,9 +7,9 @@ SUBJECT_ORDER = (
     "naive", "maxent", "softmax", "entmax", "fusedmax", "normmax", "budget", "loss", "density", "layer", "variant",
     "gibbs", "lipschitz", "dot-product", "distance-attention", "depth", "certificate",
     "particle", "energy", "cone", "gaussian-flow", "chaos", "solvable", "equiangular", "norm-flow", "consensus",
-    "boolean", "metastable", "merge", "onset", "noisy", "context",
+    "boolean", "metastable", "merge", "onset", "noisy", "common-noise", "context",
     "pipeline", "limit", "rate", "layers", "edge", "normaliser", "score", "heat",
-    "influence", "rotary", "quantised",
+    "influence", "rotary", "selection", "quantised",
     "metric", "start", "trained", "real", "arms", "reported",
     "distance", "engine", "flow",
 )  # fmt: skip
