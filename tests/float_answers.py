@@ -286,6 +286,7 @@ _GROUPS = {
         particles.GraphField particles.exact.CollapseField.state particles.exact.LineField.state
         particles.exact.hemisphere_margins particles.exact.output_overlaps particles.exact.sign_patterns
         particles.exact.squared_derivative particles.flow precision.corrected_products precision.quantise
+        precision.round_to precision.stream_attention precision.stream_row
     """,
     "answers the middle and the radii apart": """
         diffusion.layers.equilibrium.as_rows

@@ -15,7 +15,23 @@ VALID = {
     "corrected_products": {
         "queries": TOKENS[::-1].copy(), "keys": TOKENS, "coded": TOKENS * 0.75, "rng": np.random.default_rng(0),
     },
+    "round_to": {"values": TOKENS, "form": "bfloat16"},
+    "stream_attention": {
+        "queries": TOKENS[:1], "keys": TOKENS, "values": TOKENS, "plan": ([[0], []], [[2, 1]]), "form": "float16",
+        "scale": 0.5, "mask": np.array([[True, False, True]]), "sink": 0.25,
+    },
+    "stream_error": {"length": 64, "form": "bfloat16", "additions": 9, "rises": 3, "width": 16},
+    "stream_row": {
+        "scores": np.array([0.5, -1.0, 0.25]), "values": TOKENS, "plan": ([[0], []], [[2, 1]]), "form": "e4m3",
+        "sink": 0.25,
+    },
 }  # fmt: skip
 SKIPPED = {
+    "StreamError": "a record of what stream_error answers",
     "Codebook": "a record of what best_codebook answers",
+}
+ACCEPTED = {
+    ("round_to", "values", "empty"): "an array of any shape",
+    ("round_to", "values", "rank"): "an array of any shape",
+    ("stream_row", "scores", "-inf"): "a hidden key",
 }

@@ -1,4 +1,4 @@
-"""What is lost when tokens are kept in few bits.
+"""What is lost when tokens are kept in few bits, and when attention is computed in them.
 
 Sweeps are in ``studies``.
 """
@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
+    from theory.precision.formats import round_to as round_to
     from theory.precision.quantiser import (
         Codebook as Codebook,
         best_codebook as best_codebook,
         corrected_products as corrected_products,
         quantise as quantise,
+    )
+    from theory.precision.streaming import (
+        StreamError as StreamError,
+        stream_attention as stream_attention,
+        stream_error as stream_error,
+        stream_row as stream_row,
     )
 
 open_lazily(__name__)
