@@ -14,6 +14,7 @@ from theory.evidence.runner import TwinResult
 from theory.report.archive import Entry, Record
 from theory.report.citation import SUITE, latex
 from theory.report.formatting import BY_RIGHT
+from theory.report.proofs import NONE
 from theory.site import tied_numbers as tied
 from theory.site.formulas import as_code, lines_of, typeset
 from theory.site.margin_bar import draw_margin
@@ -50,6 +51,7 @@ def claim_context(material: Material, record: Record, rows: int) -> dict[str, An
     claim = record.claim
     name = claim.id
     best = record.best
+    proof = material.printed.get(name, NONE)
     about = [material.sources[key] for key in claim.cites if key in material.sources]
     stated = bool({"seen", "recalled"} & set(claim.source_status))
     return {
@@ -78,7 +80,12 @@ def claim_context(material: Material, record: Record, rows: int) -> dict[str, An
         "marks": [_MARKS[mark] for mark in claim.source_status],
         "sources": about,
         "sources_say": "Stated in" if stated else "Compare",
-        "proof": f"p/{material.proved[name]}.html#{name}" if name in material.proved else "",
+        "proof": f"p/{proof.file}.html#{name}" if proof.file else "",
+        "proof_said": proof.said,
+        "uses": [(used, f"{used}.html") for used in proof.uses]
+        + [(used, f"../p/lemmas.html#{used}") for used in proof.lemmas],
+        "used_by": material.used_by.get(name, ()),
+        "graph": f"u/{record.subject}.html",
         "figures": material.figures_of(name),
         "notes": [(item, _titled(item)) for item in material.notes_on(name)[:_NOTES]],
         "code": f"{code_page(record.test)}#{name}" if record.test in material.code else "",
