@@ -247,8 +247,8 @@ def _list(options: argparse.Namespace) -> tuple[str, int]:
     records = archive.read_all(folder)
     printed = proofs.read_proofs(folder, [record.claim.id for record in records])
     shown = selection.select(
-        records, proof=options.proof, proofs=printed, subject=options.subject, kind=options.kind, verdict=options.verdict,
-        source=options.source, label=options.label, words=options.words,
+        records, subject=options.subject, kind=options.kind, verdict=options.verdict, source=options.source,
+        proof=options.proof, proofs=printed, label=options.label, words=options.words,
     )  # fmt: skip
     if options.json:
         return selection.as_json(shown, printed), 0

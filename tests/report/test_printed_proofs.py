@@ -54,7 +54,7 @@ def test_names_in_the_text_of_a_proof(text, uses):
 def test_a_referee_and_a_section_are_found_beside_the_records(tmp_path):
     evidence = lay(tmp_path)
     (tmp_path / "proofs").mkdir()
-    text = "# sums\n\n## sums.two\n\n**Statement.** `sums.half`.\n\n**Proof.** [lemma-x](lemmas.md#lemma-x).\n\n**Needed.** x\n"
+    text = "# sums\n\n## sums.two\n\n**Statement.** `sums.half`.\n\n**Proof.** [lemma-x](lemmas.md#lemma-x).\n"
     (tmp_path / "proofs" / "sums.md").write_text(text, encoding="utf-8")
     (tmp_path / "proofs" / "refereed.csv").write_text("claim,read\nsums.two,0\n", encoding="utf-8")
     found = read_proofs(evidence, ["sums.two", "sums.half"])
