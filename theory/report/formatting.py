@@ -87,7 +87,7 @@ def format_claim(record: Record, changes: Changes | None = None, proofs: Mapping
 
 
 def _said(proof: Proof) -> str:
-    return f"{proof.said}{f' (proofs/{proof.file}.md)' if proof.file else ''}"
+    return f"{proof.said}; proofs/{proof.file}.md" if proof.file else proof.said
 
 
 def _scale(record: Record, entry: Entry, changed: tuple[str, ...] | None) -> list[str]:

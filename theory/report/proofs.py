@@ -22,6 +22,7 @@ LEVELS = (
     "formal",
 )  # what a proof has behind it, each more than the last
 
+_PART = " (in part)"  # of theory.report.formal
 _SECTION = re.compile(r"^## (\S+)\n((?:(?!## ).*\n?)*)", re.MULTILINE)
 _PROOF = re.compile(r"^\*\*Proof\.\*\*((?:(?!^\*\*).*\n?)*)", re.MULTILINE)
 _LINK = re.compile(r"\[`?([^\]`]+)`?\]\([^)]*\)")
@@ -56,14 +57,28 @@ class Proof:
     def level(self) -> str:
         """What is behind it, one of ``LEVELS``."""
         if self.formal:
-            return "formal" if any(not name.endswith("(in part)") for name in self.formal.split(", ")) else LEVELS[3]
+            return self.theorems[0][0]
         return "refereed" if self.refereed else "printed" if self.file else "none"
 
     @property
+    def printed(self) -> str:
+        """Whether there is a printed proof, and a referee of it."""
+        if not self.file:
+            return "no printed proof"
+        return "proof refereed" if self.refereed else "proof printed"
+
+    @property
+    def theorems(self) -> list[tuple[str, list[str]]]:
+        """The theorems of Coq: those that say what the claim says, and those that say less."""
+        names = self.formal.split(", ") if self.formal else []
+        part = [name.removesuffix(_PART) for name in names if name.endswith(_PART)]
+        whole = [name for name in names if not name.endswith(_PART)]
+        return [(said, some) for said, some in (("formal", whole), ("formal in part", part)) if some]
+
+    @property
     def said(self) -> str:
-        """The same in words, for a reader."""
-        printed = ["proof refereed" if self.refereed else "proof printed"] * bool(self.file)
-        return "; ".join([*printed, *([f"formal: {self.formal}"] if self.formal else [])]) or "no printed proof"
+        """All of it in words."""
+        return "; ".join([self.printed, *(f"{said}: {', '.join(names)}" for said, names in self.theorems)])
 
 
 NONE = Proof("", (), (), refereed=False, formal="")

@@ -23,6 +23,7 @@ from theory.site.claim_page import claim_context
 from theory.site.formulas import as_code, typeset
 from theory.site.graph import arrows_of, draw_graph
 from theory.site.material import Figure, Material, code_page
+from theory.site.notation import symbols
 from theory.site.notes import Section
 from theory.site.prose import render, slug
 from theory.site.sources import Source
@@ -31,10 +32,14 @@ FAMOUS = (  # chosen: what readers outside of this suite ask about
     "lipschitz.sharp-w1", "lipschitz.refined-w2", "softmax.norms", "softmax.total-variation", "maxent.gibbs",
     "entmax.support", "consensus.almost-every", "metastable.lifetime", "limit.order", "score.first-order",
 )  # fmt: skip
-NAMES = {"errata": "Errata", "decided-against": "Decided against", "prior-art": "Prior art", "moved": "Moved numbers"}
+NAMES = {"errata": "Errata", "decided-against": "Misconceptions", "prior-art": "Prior art", "moved": "Moved numbers"}
 _IN_HEAD = ("errata", "decided-against")  # pages of notes that every page leads to
 MOST = 15_000  # chosen: bytes of the page of a claim, without pictures
-_SIZES = (8, 5, 3, 2, 1, 0)  # chosen: rows of its tables that are tried in turn
+_SIZES = (  # chosen: rows of its tables that are tried in turn, and whether formulas say what their symbols mean
+    (8, True),
+    (5, True),
+    *((rows, False) for rows in (5, 3, 2, 1, 0)),
+)
 
 _MOST_USED = 20  # chosen: what somebody who adds a theorem looks through
 _TAG = re.compile(r"<[a-z][^>]*>")
@@ -56,6 +61,8 @@ def pages(material: Material) -> Iterator[Page]:
     for section in material.sections:
         yield draw(f"{section.page}.html", "notes.html", **_notes(material, section))
     yield from _proofs(material, draw)
+    yield draw("notation.html", "notation.html", **_notation(material))
+    yield draw("open.html", "open.html", **_open(material))
     yield from _uses(material, draw)
     for name, text in material.guides.items():
         body = render(text, material.links, f"docs/{name}.md", "../")
@@ -113,8 +120,8 @@ def _stamp(material: Material) -> Markup:
 
 def _claim(material: Material, record: Record, draw: Callable[..., Page]) -> Page:
     """Return the page of a claim, with as many rows of its tables as a page can hold."""
-    for rows in _SIZES:
-        context = claim_context(material, record, rows)
+    for rows, titled in _SIZES:
+        context = claim_context(material, record, rows, titled=titled)
         page = draw(f"c/{record.claim.id}.html", "claim.html", c=context)
         if len(page[1].encode()) <= MOST:
             break
@@ -141,7 +148,8 @@ def _front(material: Material, draw: Callable[..., Page]) -> Iterator[Page]:
     records = list(material.records.values())
     kinds = Counter(record.best.kind for record in records)
     verdicts = Counter(record.describe(record.best) for record in records)
-    ways = [("g/glossary.html", "Notation and words")] * ("glossary" in material.guides)
+    ways = [("notation.html", "Notation"), ("open.html", "Open questions")]
+    ways += [("g/glossary.html", "Words of this suite")] * ("glossary" in material.guides)
     ways += [("uses.html", "What proofs use")] * bool(material.used_by)
     ways += [(f"{section.page}.html", NAMES[section.page]) for section in material.sections]
     ways += [(f"g/{name}.html", _first_heading(text)) for name, text in material.guides.items() if name != "glossary"]
@@ -260,6 +268,29 @@ def _proofs(material: Material, draw: Callable[..., Page]) -> Iterator[Page]:
         if name != "README":
             body = _headings_lead_to_claims(render(text, material.links, f"proofs/{name}.md", "../"), material)
             yield draw(f"p/{name}.html", "prose.html", name=name, body=body, crumb="proofs")
+
+
+def _notation(material: Material) -> dict[str, Any]:
+    """Return the symbols that mean the same everywhere, and for each subject its own and the head of its proofs."""
+    subjects = []
+    for subject in material.subjects:
+        head = re.split(r"^(?:## |\([\w-]+\)=)", material.proofs.get(subject, ""), maxsplit=1, flags=re.MULTILINE)[0]
+        said = render(head.partition("\n")[2], material.links, f"proofs/{subject}.md")
+        subjects.append((subject, [symbol for symbol in symbols() if subject in symbol.subjects], said))
+    return {"everywhere": [symbol for symbol in symbols() if not symbol.subjects], "subjects": subjects}
+
+
+def _open(material: Material) -> dict[str, Any]:
+    """Return the questions that claims ask without an answer, and what proofs leave open."""
+    asked = [r for r in material.records.values() if r.best.verdict is not Verdict.SUPPORTED]
+    left = []
+    for name, text in material.proofs.items():
+        for heading, body in re.findall(r"^## (\S+)\n((?:(?!## ).*\n?)*)", text, re.MULTILINE):
+            for told in re.findall(r"\*\*Open\.\*\*((?:(?!\*\*|\n\n)[\s\S])*)", body):
+                link = f"p/{name}.html#{heading}"
+                left.append((heading, link, render(told.strip(), material.links, f"proofs/{name}.md")))
+    left = [each for each in left if each[0] in material.records]
+    return {"stated": [_row(record) for record in asked], "left": left}
 
 
 def _uses(material: Material, draw: Callable[..., Page]) -> Iterator[Page]:
