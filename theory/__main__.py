@@ -20,6 +20,7 @@ from pathlib import Path
 
 _SITE = ("jinja2", "markupsafe", "math_core", "markdown_it", "mdit_py_plugins", "pybtex")  # modules of the extra
 _VERDICTS = ("supported", "refuted", "inconclusive", "vacuous")  # those of theory.evidence.judge, which loads NumPy
+_PROOFS = ("none", "printed", "refereed", "formal in part", "formal")  # of theory.report.proofs
 _KINDS = ("proved", "certified", "numeric", "estimated", "trend", "statistical")  # of theory.evidence.interval, as well
 
 
@@ -48,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     every.add_argument("words", nargs="*", metavar="WORD", help="only claims that say all of these words")
     every.add_argument("--verdict", choices=_VERDICTS, help="only claims with this verdict")
     every.add_argument("--kind", choices=_KINDS, help="only claims of this kind")
+    every.add_argument("--proof", choices=_PROOFS, help="only claims whose proof has this behind it")
     every.add_argument("--subject", metavar="S", help="only claims whose id begins with S and a dot")
     every.add_argument("--source", metavar="KEY", help="only claims that cite this source")
     every.add_argument("--label", metavar="L", help="only claims with this label, such as MA.P9")
@@ -240,18 +242,20 @@ def _answer(options: argparse.Namespace) -> tuple[str, int]:
 
 
 def _list(options: argparse.Namespace) -> tuple[str, int]:
-    from theory.report import archive, formal, formatting, freshness, locations, selection  # noqa: PLC0415
+    from theory.report import archive, formatting, freshness, locations, proofs, selection  # noqa: PLC0415
 
     folder = options.evidence or locations.evidence_folder()
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    records = archive.read_all(folder)
+    printed = proofs.read_proofs(folder, [record.claim.id for record in records])
     shown = selection.select(
-        archive.read_all(folder), subject=options.subject, kind=options.kind, verdict=options.verdict,
-        source=options.source, label=options.label, words=options.words,
+        records, subject=options.subject, kind=options.kind, verdict=options.verdict, source=options.source,
+        proof=options.proof, proofs=printed, label=options.label, words=options.words,
     )  # fmt: skip
     if options.json:
-        return selection.as_json(shown), 0
+        return selection.as_json(shown, printed), 0
     since = freshness.changes(shown, folder)
-    return formatting.format_list(shown, colour=colour, changes=since, proofs=formal.marks(folder)), 0
+    return formatting.format_list(shown, colour=colour, changes=since, proofs=printed), 0
 
 
 def _bundle(options: argparse.Namespace) -> tuple[str, int]:
@@ -281,7 +285,7 @@ def _citation(options: argparse.Namespace) -> str:
 
 def _explanations(options: argparse.Namespace) -> Iterator[str]:
     """Yield the text of every claim that is asked for; a label stands for all claims that have it."""
-    from theory.report import archive, formal, formatting, freshness, locations, selection  # noqa: PLC0415
+    from theory.report import archive, formatting, freshness, locations, proofs, selection  # noqa: PLC0415
 
     names = options.ids
     if any("." in name and name.isupper() for name in names):  # a label, such as MA.P9
@@ -289,7 +293,8 @@ def _explanations(options: argparse.Namespace) -> Iterator[str]:
     for asked in names:
         folder, name = _record_folder(options, asked)
         record = archive.find(folder, name)
-        yield formatting.format_claim(record, freshness.changes([record], folder), formal.marks(folder))
+        printed = proofs.read_proofs(folder, [path.stem for path in archive.record_paths(folder)])
+        yield formatting.format_claim(record, freshness.changes([record], folder), printed)
 
 
 def _report(options: argparse.Namespace) -> tuple[str, int]:

@@ -13,6 +13,7 @@ from theory.report.archive import Entry, Record
 from theory.report.digits import at_least, at_most, common
 from theory.report.freshness import Changes
 from theory.report.index import marks
+from theory.report.proofs import NONE, Proof, used_by
 
 _COLOUR = {"supported": "32", "refuted": "1;31", "inconclusive": "33", "vacuous": "35"}  # what is stated: cyan
 _WIDTH = 110
@@ -34,19 +35,20 @@ def format_list(
     *,
     colour: bool,
     changes: Changes | None = None,
-    proofs: Mapping[str, str] | None = None,
+    proofs: Mapping[str, Proof] | None = None,
 ) -> str:
     """Return one aligned line per claim: id, verdict, kind, scale and words, at its largest scale.
 
-    A ``*`` behind the scale marks what was recorded before the code changed; the last line counts them. ``formal``
-    behind the kind marks claims with a theorem that Coq checks, in whole or in part.
+    A ``*`` behind the scale marks what was recorded before the code changed; the last line counts them. Where there
+    are printed proofs, a column says what is behind them: a referee, or theorems that Coq checks, in whole or in part.
     """
     old = {r.claim.id for r in shown if (r.claim.id, r.best.scale) in (changes or {})}
     rows = [
         [
             r.claim.id,
             r.describe(r.best),
-            r.best.kind.name.lower() + _formal((proofs or {}).get(r.claim.id)),
+            r.best.kind.name.lower(),
+            *([proofs.get(r.claim.id, NONE).level] if proofs else []),
             r.best.scale + "*" * (r.claim.id in old),
             r.claim.words,
         ]
@@ -62,9 +64,11 @@ def format_list(
     return text + (f"* recorded before its code changed: {len(old)} of {len(shown)} claims\n" if old else "")
 
 
-def format_claim(record: Record, changes: Changes | None = None, proofs: Mapping[str, str] | None = None) -> str:
+def format_claim(record: Record, changes: Changes | None = None, proofs: Mapping[str, Proof] | None = None) -> str:
     """Return the text that ``explain`` shows."""
     claim = record.claim
+    proof = (proofs or {}).get(claim.id)
+    users = used_by(proofs or {}).get(claim.id, ())
     text = [
         f"{claim.id}: {claim.words}",
         "",
@@ -73,18 +77,17 @@ def format_claim(record: Record, changes: Changes | None = None, proofs: Mapping
         _line("wording", f"{', '.join(claim.source_status)} {marks(record)}"),
         _line("labels", ", ".join(claim.spec) or "none"),
         _line("sources", ", ".join(claim.cites) or "none"),
-        *(_line("formal", name) for name in [(proofs or {}).get(claim.id)] if name is not None),
+        *([_line("proof", _said(proof))] if proof is not None else []),
+        *([_line("uses", ", ".join([*proof.uses, *proof.lemmas]))] if proof and (proof.uses or proof.lemmas) else []),
+        *([_line("used by", ", ".join(users))] if users else []),
     ]
     for entry in record.entries.values():
         text += ["", *_scale(record, entry, (changes or {}).get((claim.id, entry.scale)))]
     return "\n".join(text) + "\n"
 
 
-def _formal(theorems: str | None) -> str:
-    if theorems is None:
-        return ""
-    whole = any(not name.endswith("(in part)") for name in theorems.split(", "))
-    return ", formal" if whole else ", formal in part"
+def _said(proof: Proof) -> str:
+    return f"{proof.said}; proofs/{proof.file}.md" if proof.file else proof.said
 
 
 def _scale(record: Record, entry: Entry, changed: tuple[str, ...] | None) -> list[str]:

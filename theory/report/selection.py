@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from theory.report.archive import ArchiveError, Record
+from theory.report.proofs import NONE, Proof
 
 
 def select(
@@ -16,6 +17,8 @@ def select(
     verdict: str | None = None,
     source: str | None = None,
     label: str | None = None,
+    proof: str | None = None,
+    proofs: Mapping[str, Proof] | None = None,
     words: Sequence[str] = (),
 ) -> list[Record]:
     """Return the records that agree with all that is given.
@@ -26,6 +29,10 @@ def select(
         Among which.
     subject, kind, verdict, source, label : str, optional
         What a claim is about, how its intervals were obtained, what became of it, what it cites, its label.
+    proof : str, optional
+        What is behind the proof of a claim, one of ``theory.report.proofs.LEVELS``.
+    proofs : mapping, optional
+        The printed proofs, by claim.
     words : sequence of str
         Pieces of the id, the words, the statement or the hypotheses; small and capital letters are the same.
 
@@ -45,6 +52,7 @@ def select(
         and verdict in (None, record.best.verdict.value)
         and (source is None or source in record.claim.cites)
         and (label is None or label in record.claim.spec)
+        and proof in (None, (proofs or {}).get(record.claim.id, NONE).level)
         and _says(record, words)
     ]
 
@@ -75,7 +83,7 @@ def ids_of(records: Sequence[Record], names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(claim for name in names for claim in labelled.get(name, [name])))
 
 
-def as_json(records: Sequence[Record]) -> str:
+def as_json(records: Sequence[Record], proofs: Mapping[str, Proof] | None = None) -> str:
     """Return what `list` shows, and how a claim is found and cited, as JSON."""
     rows = [
         {
@@ -86,6 +94,8 @@ def as_json(records: Sequence[Record]) -> str:
             "scale": record.best.scale,
             "labels": list(record.claim.spec),
             "sources": list(record.claim.cites),
+            "proof": (proofs or {}).get(record.claim.id, NONE).level,
+            "uses": list((proofs or {}).get(record.claim.id, NONE).uses),
         }
         for record in records
     ]

@@ -14,16 +14,18 @@ from theory.evidence.runner import TwinResult
 from theory.report.archive import Entry, Record
 from theory.report.citation import SUITE, latex
 from theory.report.formatting import BY_RIGHT
+from theory.report.proofs import NONE
 from theory.site import tied_numbers as tied
 from theory.site.formulas import as_code, lines_of, typeset
 from theory.site.margin_bar import draw_margin
 from theory.site.material import Material, code_page
+from theory.site.notation import symbols_in
 from theory.site.notes import Item
 from theory.site.tied_numbers import pointer
 
 _NEIGHBOURS = 3  # chosen: what a reader looks through
 _MORE = 3  # chosen: a reader wants wrong versions before parts
-_NOTES = 6  # chosen: notes that a reader looks through
+_NOTES = 4  # chosen: notes that a reader looks through
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _DATED = 64  # chosen: characters of a note that begins with its date
 _LONG = 90  # chosen: characters of a case that a row of a table holds
@@ -37,7 +39,7 @@ _MARKS = {
 }
 
 
-def claim_context(material: Material, record: Record, rows: int) -> dict[str, Any]:
+def claim_context(material: Material, record: Record, rows: int, *, titled: bool) -> dict[str, Any]:
     """Return what the template of a claim shows.
 
     Parameters
@@ -46,10 +48,15 @@ def claim_context(material: Material, record: Record, rows: int) -> dict[str, An
         The claim and what is around it.
     rows : int
         How many parts at most; there are a few more wrong versions.
+    titled : bool
+        Whether formulas of the statement say under the pointer what their symbols mean; a list below says it, too.
     """
     claim = record.claim
     name = claim.id
     best = record.best
+    known = symbols_in(claim.statement, record.subject)
+    told = {each.pattern: each.told for each in known if titled}
+    proof = material.printed.get(name, NONE)
     about = [material.sources[key] for key in claim.cites if key in material.sources]
     stated = bool({"seen", "recalled"} & set(claim.source_status))
     return {
@@ -57,7 +64,8 @@ def claim_context(material: Material, record: Record, rows: int) -> dict[str, An
         "subject": record.subject,
         "words": typeset(claim.words),
         "title": claim.words.replace("$", ""),
-        "statement": lines_of(claim.statement),
+        "statement": lines_of(claim.statement, told=told),
+        "symbols": [(typeset(each.symbol), typeset(each.meaning)) for each in known],
         "remark": lines_of(claim.remark) if claim.remark else [],
         "assumptions": [typeset(text) for text in claim.assumptions],
         "labels": claim.spec,
@@ -78,7 +86,13 @@ def claim_context(material: Material, record: Record, rows: int) -> dict[str, An
         "marks": [_MARKS[mark] for mark in claim.source_status],
         "sources": about,
         "sources_say": "Stated in" if stated else "Compare",
-        "proof": f"p/{material.proved[name]}.html#{name}" if name in material.proved else "",
+        "proof": f"p/{proof.file}.html#{name}" if proof.file else "",
+        "proof_said": proof.printed,
+        "theorems": proof.theorems,
+        "uses": [(used, f"{used}.html") for used in proof.uses]
+        + [(used, f"../p/lemmas.html#{used}") for used in proof.lemmas],
+        "used_by": material.used_by.get(name, ()),
+        "graph": f"u/{record.subject}.html",
         "figures": material.figures_of(name),
         "notes": [(item, _titled(item)) for item in material.notes_on(name)[:_NOTES]],
         "code": f"{code_page(record.test)}#{name}" if record.test in material.code else "",

@@ -19,7 +19,10 @@ _ROUND = 1e-3  # chosen: no eye sees that a circle is rounder by this share of i
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _PAIRS = {"M": 1, "L": 1, "Q": 2, "C": 3, "Z": 0, "z": 0}  # points that a command of a path takes
 _NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?")
-_GLYPH = ('transform="scale(0.015625)"', 'transform="scale(.15625)"')  # outlines of letters: finer than any eye, and fine
+_GLYPH = (
+    'transform="scale(0.015625)"',
+    'transform="scale(.15625)"',
+)  # outlines of letters: finer than any eye, and fine
 _PLACE = re.compile(r'transform="translate\((-?[\d.]+)[ ,]+(-?[\d.]+)\)"')
 
 

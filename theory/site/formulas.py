@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 from markupsafe import Markup, escape
@@ -41,6 +41,7 @@ def formula(source: str, *, display: bool = False) -> Markup:
         raise ValueError(f"formula: expected what can be shown, got {source!r}: {error}") from error
     if "\\" in made:
         raise ValueError(f"formula: expected no command to be left over, got {made!r} for {source!r}")
+    made = made.replace("&ApplyFunction;", "\u2061")
     return Markup(made)  # noqa: S704  made of a formula, by a converter that escapes
 
 
@@ -76,7 +77,7 @@ def as_code(text: str) -> Markup:
     return Markup(html.escape(text, quote=False))  # noqa: S704  escaped
 
 
-def lines_of(text: str, longest: int = 160) -> list[Markup]:
+def lines_of(text: str, longest: int = 160, told: Mapping[re.Pattern[str], str] | None = None) -> list[Markup]:
     r"""Return a statement in lines: broken after semicolons, colons and full stops outside formulas if it is long.
 
     Examples
@@ -84,7 +85,17 @@ def lines_of(text: str, longest: int = 160) -> list[Markup]:
     >>> lines_of("$a; b$; $c$", longest=3)
     [Markup('<math><mi>a</mi><mo>;</mo><mi>b</mi></math>;'), Markup('<math><mi>c</mi></math>')]
     """
-    return [typeset(line) for line in _lines(text, longest)]
+    return [_with_titles(line, told or {}) for line in _lines(text, longest)]
+
+
+def _with_titles(line: str, told: Mapping[re.Pattern[str], str]) -> Markup:
+    """Show a line whose formulas say under the pointer what the symbols in them mean."""
+    shown = Markup("")
+    for piece in _PIECES.split(line):
+        titles = [title for pattern, title in told.items() if piece.startswith("$") and pattern.search(piece)]
+        made = typeset(piece)
+        shown += Markup('<span class="sym" title="{}">{}</span>').format("\n".join(titles), made) if titles else made
+    return shown
 
 
 def _lines(text: str, longest: int) -> Iterator[str]:

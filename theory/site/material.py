@@ -5,7 +5,6 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import json
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from theory.report import archive, freshness
 from theory.report.archive import ArchiveError, Record
 from theory.report.citation import bibliography
 from theory.report.notes import read_notes
+from theory.report.proofs import Proof, read_proofs, used_by
 from theory.site.notes import Item, Section, read_sections
 from theory.site.prose import Links
 from theory.site.sources import Source, read_source
@@ -62,6 +62,10 @@ class Material:
         The Markdown files that explain, by their stem.
     code : mapping
         The files of checks, by the name that records give them.
+    printed : mapping
+        The printed proofs, by claim, and what they use.
+    used_by : mapping
+        The claims whose proofs use a claim.
     """
 
     folder: Path
@@ -75,7 +79,8 @@ class Material:
     figures: Sequence[Figure]
     guides: Mapping[str, str]
     code: Mapping[str, str]
-    proved: Mapping[str, str]
+    printed: Mapping[str, Proof]
+    used_by: Mapping[str, tuple[str, ...]]
     links: Links
 
     @property
@@ -106,6 +111,7 @@ def read_material(folder: Path, notes: Path) -> Material:
     records = {record.claim.id: record for record in archive.read_all(folder)}
     root = notes.resolve().parent
     entries = bibliography(notes)
+    printed = read_proofs(folder, records)
     proofs = _texts(sorted((root / "proofs").glob("*.md")))
     guides = _texts(root / "docs" / f"{name}.md" for name in GUIDES)
     files = {f"proofs/{name}.md": f"p/{name}.html" for name in proofs}
@@ -126,12 +132,8 @@ def read_material(folder: Path, notes: Path) -> Material:
         figures=figures,
         guides=guides,
         code={test: place[0].read_text(encoding="utf-8") for test, place in code.items() if place is not None},
-        proved={
-            heading: name
-            for name, text in proofs.items()
-            for heading in re.findall(r"^## (\S+)$", text, re.MULTILINE)
-            if heading in records
-        },
+        printed=printed,
+        used_by=used_by(printed),
         links=Links(records, files),
     )
 

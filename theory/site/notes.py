@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from theory.site.prose import claims_in
+from theory.report.proofs import claims_in
 
 SECTIONS = {  # headings of paper_notes.md, and the pages that they become
     "Errata found in the papers": "errata",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
@@ -17,10 +17,13 @@ from theory.evidence.judge import Verdict
 from theory.evidence.provenance import commit
 from theory.report.archive import Record
 from theory.report.formatting import BY_RIGHT
+from theory.report.proofs import NONE, Proof
 from theory.site import tied_numbers as tied
 from theory.site.claim_page import claim_context
 from theory.site.formulas import as_code, typeset
+from theory.site.graph import arrows_of, draw_graph
 from theory.site.material import Figure, Material, code_page
+from theory.site.notation import symbols
 from theory.site.notes import Section
 from theory.site.prose import render, slug
 from theory.site.sources import Source
@@ -31,15 +34,20 @@ FAMOUS = (  # chosen: what readers outside of this suite ask about
 )  # fmt: skip
 NAMES = {
     "errata": "Errata",
-    "decided-against": "Decided against",
-    "open-questions": "Open questions",
+    "decided-against": "Misconceptions",
+    "open-questions": "Open questions in words",
     "prior-art": "Prior art",
     "moved": "Moved numbers",
 }
 _IN_HEAD = ("errata", "decided-against")  # pages of notes that every page leads to
 MOST = 15_000  # chosen: bytes of the page of a claim, without pictures
-_SIZES = (8, 5, 3, 2, 1, 0)  # chosen: rows of its tables that are tried in turn
+_SIZES = (  # chosen: rows of its tables that are tried in turn, and whether formulas say what their symbols mean
+    (8, True),
+    (5, True),
+    *((rows, False) for rows in (5, 3, 2, 1, 0)),
+)
 
+_MOST_USED = 20  # chosen: what somebody who adds a theorem looks through
 _TAG = re.compile(r"<[a-z][^>]*>")
 _QUOTED = re.compile(r'="([^\s"\'=<>`]+)"(?=[\s>])')  # needs no quotes in HTML
 
@@ -59,6 +67,9 @@ def pages(material: Material) -> Iterator[Page]:
     for section in material.sections:
         yield draw(f"{section.page}.html", "notes.html", **_notes(material, section))
     yield from _proofs(material, draw)
+    yield draw("notation.html", "notation.html", **_notation(material))
+    yield draw("open.html", "open.html", **_open(material))
+    yield from _uses(material, draw)
     for name, text in material.guides.items():
         body = render(text, material.links, f"docs/{name}.md", "../")
         yield draw(f"g/{name}.html", "prose.html", name=name, body=body, crumb="")
@@ -115,8 +126,8 @@ def _stamp(material: Material) -> Markup:
 
 def _claim(material: Material, record: Record, draw: Callable[..., Page]) -> Page:
     """Return the page of a claim, with as many rows of its tables as a page can hold."""
-    for rows in _SIZES:
-        context = claim_context(material, record, rows)
+    for rows, titled in _SIZES:
+        context = claim_context(material, record, rows, titled=titled)
         page = draw(f"c/{record.claim.id}.html", "claim.html", c=context)
         if len(page[1].encode()) <= MOST:
             break
@@ -143,7 +154,9 @@ def _front(material: Material, draw: Callable[..., Page]) -> Iterator[Page]:
     records = list(material.records.values())
     kinds = Counter(record.best.kind for record in records)
     verdicts = Counter(record.describe(record.best) for record in records)
-    ways = [("g/glossary.html", "Notation and words")] * ("glossary" in material.guides)
+    ways = [("notation.html", "Notation"), ("open.html", "Open questions")]
+    ways += [("g/glossary.html", "Words of this suite")] * ("glossary" in material.guides)
+    ways += [("uses.html", "What proofs use")] * bool(material.used_by)
     ways += [(f"{section.page}.html", NAMES[section.page]) for section in material.sections]
     ways += [(f"g/{name}.html", _first_heading(text)) for name, text in material.guides.items() if name != "glossary"]
     yield draw(
@@ -164,7 +177,7 @@ def _front(material: Material, draw: Callable[..., Page]) -> Iterator[Page]:
     )
     by_subject = [(subject, [_row(record) for record in group]) for subject, group in material.subjects.items()]
     yield draw("browse.html", "browse.html", subjects=by_subject)
-    yield draw("facets.html", "facets.html", groups=_facets(records))
+    yield draw("facets.html", "facets.html", groups=_facets(records, material.printed))
     cited = Counter(key for record in records for key in record.claim.cites)
     listed = [
         (s, _cited(s.key, cited[s.key])) for s in sorted(material.sources.values(), key=lambda s: s.short.casefold())
@@ -189,14 +202,15 @@ def _square(record: Record) -> dict[str, Any]:
     return {"id": record.claim.id, "kind": record.best.kind.name.lower(), "open": not held}
 
 
-def _facets(records: Iterable[Record]) -> list[tuple[str, list[tuple[str, list[str]]]]]:
-    """Return the claims by kind, verdict and label."""
-    found: dict[str, dict[str, list[str]]] = {"Kind": {}, "Verdict": {}, "Label": {}}
+def _facets(records: Iterable[Record], printed: Mapping[str, Proof]) -> list[tuple[str, list[tuple[str, list[str]]]]]:
+    """Return the claims by kind, verdict, what is behind their proofs, and label."""
+    found: dict[str, dict[str, list[str]]] = {"Kind": {}, "Verdict": {}, "Proof": {}, "Label": {}}
     by_kind: dict[Kind, list[str]] = defaultdict(list)
     for record in records:
         name = record.claim.id
         by_kind[record.best.kind].append(name)
         found["Verdict"].setdefault(record.describe(record.best), []).append(name)
+        found["Proof"].setdefault(f"proof: {printed.get(name, NONE).level}", []).append(name)
         for label in record.claim.spec:
             found["Label"].setdefault(label, []).append(name)
     found["Kind"] = {kind.name.lower(): by_kind[kind] for kind in sorted(by_kind)}
@@ -250,8 +264,9 @@ def _proofs(material: Material, draw: Callable[..., Page]) -> Iterator[Page]:
     if not material.proofs:
         return
     inside: dict[str, list[str]] = defaultdict(list)
-    for claim, name in material.proved.items():
-        inside[name].append(claim)
+    for claim, proof in material.printed.items():
+        if proof.file:
+            inside[proof.file].append(claim)
     files = [(name, inside[name]) for name in material.proofs if name != "README"]
     body = render(material.proofs.get("README", "# Proofs\n"), material.links, "proofs/README.md")
     yield draw("proofs.html", "proofs.html", body=body, files=files)
@@ -259,6 +274,67 @@ def _proofs(material: Material, draw: Callable[..., Page]) -> Iterator[Page]:
         if name != "README":
             body = _headings_lead_to_claims(render(text, material.links, f"proofs/{name}.md", "../"), material)
             yield draw(f"p/{name}.html", "prose.html", name=name, body=body, crumb="proofs")
+
+
+def _notation(material: Material) -> dict[str, Any]:
+    """Return the symbols that mean the same everywhere, and for each subject its own and the head of its proofs."""
+    subjects = []
+    for subject in material.subjects:
+        head = re.split(r"^(?:## |\([\w-]+\)=)", material.proofs.get(subject, ""), maxsplit=1, flags=re.MULTILINE)[0]
+        said = render(head.partition("\n")[2], material.links, f"proofs/{subject}.md")
+        subjects.append((subject, [symbol for symbol in symbols() if subject in symbol.subjects], said))
+    return {"everywhere": [symbol for symbol in symbols() if not symbol.subjects], "subjects": subjects}
+
+
+def _open(material: Material) -> dict[str, Any]:
+    """Return the questions that claims ask without an answer, and what proofs leave open."""
+    asked = [r for r in material.records.values() if r.best.verdict is not Verdict.SUPPORTED]
+    left = []
+    for name, text in material.proofs.items():
+        for heading, body in re.findall(r"^## (\S+)\n((?:(?!## ).*\n?)*)", text, re.MULTILINE):
+            for told in re.findall(r"\*\*Open\.\*\*((?:(?!\*\*|\n\n)[\s\S])*)", body):
+                link = f"p/{name}.html#{heading}"
+                left.append((heading, link, render(told.strip(), material.links, f"proofs/{name}.md")))
+    left = [each for each in left if each[0] in material.records]
+    return {"stated": [_row(record) for record in asked], "left": left}
+
+
+def _uses(material: Material, draw: Callable[..., Page]) -> Iterator[Page]:
+    """Yield what the proofs of every subject use, as a picture and in words."""
+    if not material.used_by:
+        return
+    counted = Counter(name for proof in material.printed.values() for name in (*proof.uses, *proof.lemmas))
+    subjects = []
+    for subject, group in material.subjects.items():
+        names = [record.claim.id for record in group]
+        arrows = arrows_of(names, material.printed)
+        if not arrows:
+            continue
+        hrefs = {name: _place_of(name) for arrow in arrows for name in arrow}
+        using = {name: [used for used, user in arrows if user == name] for name in names}
+        users = {name: [u for u in material.used_by.get(name, ()) if not u.startswith(f"{subject}.")] for name in names}
+        rows = [(name, [(used, hrefs[used]) for used in uses]) for name, uses in using.items() if uses]
+        subjects.append((subject, _count(len(arrows), "uses", f"subject={subject}")))
+        yield draw(
+            f"u/{subject}.html", "graph.html", subject=subject, picture=draw_graph(subject, arrows, hrefs), rows=rows,
+            users=[(name, others) for name, others in users.items() if others],
+        )  # fmt: skip
+    most = [
+        (name, _place_of(name).removeprefix("../"), _words_of(material, name), _count(number, "uses", f"used={name}"))
+        for name, number in sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:_MOST_USED]
+    ]
+    yield draw("uses.html", "uses.html", subjects=subjects, most=most)
+
+
+def _place_of(name: str) -> str:
+    return f"../p/lemmas.html#{name}" if name.startswith("lemma-") else f"../c/{name}.html"
+
+
+def _words_of(material: Material, name: str) -> Markup:
+    """Return what a claim says, or the name of a lemma in words."""
+    if name in material.records:
+        return typeset(material.records[name].claim.words)
+    return Markup("the lemma on {}").format(name.removeprefix("lemma-").replace("-", " "))
 
 
 def _headings_lead_to_claims(body: Markup, material: Material) -> Markup:

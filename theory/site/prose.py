@@ -13,10 +13,9 @@ from markdown_it.token import Token
 from markupsafe import Markup
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
+from theory.report.proofs import resolve
 from theory.site.formulas import formula
 
-_FULL = re.compile(r"([a-z][a-z0-9-]*)\.[a-z0-9-]+")
-_SHORT = re.compile(r"\.[a-z0-9-]+")
 _CODE = re.compile(r"<code>([^<]*)</code>")
 
 
@@ -34,29 +33,6 @@ class Links:
 
     claims: Collection[str]
     files: Mapping[str, str]
-
-
-def claims_in(text: str, known: Collection[str]) -> list[str]:
-    """Return the claims that a text names between backquotes, in order; ``.name`` has the subject of the one before.
-
-    Examples
-    --------
-    >>> claims_in("`markov.rows`, `.causal` and `numpy.sum`", {"markov.rows", "markov.causal"})
-    ['markov.rows', 'markov.causal']
-    """
-    named = _resolve(re.findall(r"`([^`\n]+)`", text), known)
-    return list(dict.fromkeys(claim for claim in named if claim is not None))
-
-
-def _resolve(spans: list[str], known: Collection[str]) -> list[str | None]:
-    subject = ""
-    found: list[str | None] = []
-    for span in spans:
-        if (full := _FULL.fullmatch(span)) is not None:
-            subject = full[1]
-        name = f"{subject}{span}" if _SHORT.fullmatch(span) else span
-        found.append(name if name in known else None)
-    return found
 
 
 def render(text: str, links: Links, source: str, up: str = "") -> Markup:
@@ -148,7 +124,7 @@ def slug(text: str) -> str:
 def _name_claims(made: str, links: Links, up: str) -> str:
     """Link every claim that is named as code, unless it stands in a link already."""
     spans = _CODE.findall(made)
-    named = iter(_resolve(spans, links.claims))
+    named = iter(resolve(spans, links.claims))
 
     def page(span: re.Match[str]) -> str:
         claim = next(named)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from theory.report.archive import Record
+from theory.report.proofs import NONE
 from theory.site.material import Material
 
 _NAMES = {  # what stands in a formula, and what a reader calls it
@@ -46,6 +47,7 @@ def _document(material: Material, record: Record) -> dict[str, Any]:
         "subject": record.subject,
         "kind": record.best.kind.name.lower(),
         "verdict": record.describe(record.best),
+        "proof": material.printed.get(claim.id, NONE).level,
         "labels": list(claim.spec),
         "sources": list(claim.cites),
         "figures": [figure.name for figure in material.figures_of(claim.id)],

@@ -2,7 +2,7 @@ r"""Numbers that are tied to their record: certified digits, the floats behind t
 
 Every number of a claim is shown as ``<data value="lo,hi" data-src="#/scales/paper/departure">``, with digits that
 :mod:`theory.report.digits` vouches for; what stands behind ``#`` is a JSON pointer (RFC 6901) into the record of the
-page, which its ``<main data-record="ID.json">`` names. In a table the pointer goes on from that of its row, ``data-at``.
+page, which its ``<main data-record="ID.json">`` names. In a table it goes on from that of its row, ``data-at``.
 """
 
 from __future__ import annotations

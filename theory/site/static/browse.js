@@ -8,7 +8,7 @@
   const search = makeSearch(MiniSearch, claims);
   const byId = new Map(claims.map(claim => [claim.id, claim]));
   const rows = new Map([...all.querySelectorAll("li[data-id]")].map(row => [row.dataset.id, row]));
-  const facets = { subject: "subject", kind: "kind", verdict: "verdict", source: "sources", figure: "figures", label: "labels" };
+  const facets = { subject: "subject", kind: "kind", proof: "proof", verdict: "verdict", source: "sources", figure: "figures", label: "labels" };
   const values = (claim, name) => [claim[facets[name]]].flat();
 
   for (const name of Object.keys(facets)) {
@@ -52,7 +52,7 @@
   function save(format) {
     const keys = [...new Set(shown.flatMap(claim => claim.sources))];
     const quoted = value => `"${String(value).replaceAll('"', '""')}"`;
-    const fields = ["id", "words", "subject", "kind", "verdict", "labels", "sources", "figures"];
+    const fields = ["id", "words", "subject", "kind", "verdict", "proof", "labels", "sources", "figures"];
     const text = {
       json: () => JSON.stringify(shown.map(c => Object.fromEntries(fields.map(f => [f, c[f]]))), null, 1),
       csv: () => [fields.join(","), ...shown.map(c => fields.map(f => quoted([c[f]].flat().join(" "))).join(","))].join("\n"),
