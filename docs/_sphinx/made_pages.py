@@ -165,7 +165,7 @@ def _figure(subject: str, name: str, title: str, entry: dict[str, list[str]]) ->
         *_heading(_capital(title), "-"),
         ".. raw:: html", "", f'   <div class="picture">{_picture(name)}</a></div>', "",
         _docstring(PACKAGE / "figures" / subject / f"{name}.py"), "",
-        *(line for text in entry["caption"] for line in (_mathematics(text), "")),
+        *(f"| {_mathematics(text)}" for text in entry["caption"]), "",
         judged, "",
     ]  # fmt: skip
 

@@ -69,7 +69,7 @@ for k, (before, after) in enumerate(zip(states[:-1], states[1:], strict=True)):
     arrows = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.004}
     axes.quiver(*before.points.T, *move.T, color=f"C{k}", **arrows)
     axes.scatter(
-        *before.points.T, s=300 * before.weights, color=f"C{k}", label=f"after {k} layers"
+        *before.points.T, 300 * before.weights, color=f"C{k}", label=f"layers: {k}"
     )
 axes.set(aspect="equal", xlabel="$x_1$", ylabel="$x_2$")
 axes.set_title("what three layers do to a measure")
