@@ -10,7 +10,12 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_sphinx"), str(HERE.parent)]  # the extensions, and the package as it is here
 
+from typing import TYPE_CHECKING  # noqa: E402
+
 import theory  # noqa: E402
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 project = "attention-theory"
 author = "The attention-theory developers"
@@ -63,7 +68,14 @@ templates_path = ["_templates"]
 html_show_sourcelink = False
 html_copy_source = False
 html_show_sphinx = False
-html_sidebars = {"index": [], "made/tutorials/index": [], "made/gallery/index": []}
+html_sidebars = {
+    "*": ["guide-nav.html"],
+    "made/*": ["guide-nav.html"],
+    "index": [],
+    "made/*/*": ["sidebar-nav-bs.html"],
+    "made/tutorials/index": [],
+    "made/gallery/index": [],
+}
 html_theme_options = {
     "navbar_start": ["brand.html"],
     "navbar_center": ["ways.html"],
@@ -81,3 +93,13 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+
+def setup(app: "Sphinx") -> None:
+    """Leave out what only those read who work on the theme."""
+    app.connect("build-finished", lambda app, error: _tidy(Path(app.outdir) / "_static"))  # noqa: ARG005  its names
+
+
+def _tidy(static: Path) -> None:
+    for path in [*static.rglob("*.map"), *static.glob("*-macros.html")]:
+        path.unlink()

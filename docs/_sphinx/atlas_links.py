@@ -3,9 +3,11 @@
 import posixpath
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from docutils import nodes
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    from docutils import nodes
+    from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[2]
 CLAIMS = frozenset(path.stem for path in (ROOT / "verify" / "evidence").glob("*.json"))
@@ -56,13 +58,15 @@ def _target(path: str) -> str | None:
     return f"/{path.removeprefix('docs/')}" if path.startswith("docs/") and (ROOT / path).is_file() else None
 
 
-def _read(app: Sphinx, docname: str, content: list[str]) -> None:
+def _read(app: "Sphinx", docname: str, content: list[str]) -> None:
     if app.env.doc2path(docname).suffix == ".md" and not docname.startswith("made/"):
         content[0] = lead(content[0], f"docs/{docname}.md")
 
 
-def _resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+def _resolve(app: "Sphinx", doctree: "nodes.document", docname: str) -> None:
     """Give links to the atlas the way from this page, and lead every claim that is named as code to its page."""
+    from docutils import nodes  # noqa: PLC0415  tests read the rest of this module without it
+
     page = app.builder.get_target_uri(docname)
     up = "../" * (page.count("/") + 1)
     for link in doctree.findall(nodes.reference):
@@ -75,11 +79,11 @@ def _resolve(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             code.replace_self(link)
 
 
-def _above(node: nodes.Node) -> list[nodes.Node]:
+def _above(node: "nodes.Node") -> list["nodes.Node"]:
     return [] if node.parent is None else [node.parent, *_above(node.parent)]
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: "Sphinx") -> dict[str, bool]:
     """Read links of Markdown, and resolve those to the atlas."""
     app.connect("source-read", _read)
     app.connect("doctree-resolved", _resolve)

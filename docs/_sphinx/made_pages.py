@@ -9,11 +9,14 @@ from collections import defaultdict
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from atlas_links import CLAIMS, ROOT, lead
-from sphinx.application import Sphinx
 
 from theory.figures import registry
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 MADE = Path(__file__).parents[1] / "made"
 PACKAGE = ROOT / "theory"
@@ -24,14 +27,14 @@ LONGEST = 72  # chosen: characters of a value that is shown
 @cache
 def doors() -> list[str]:
     """Return the doors of the package that readers use, by name."""
-    found = [p.parent for p in PACKAGE.rglob("__init__.py") if "open_lazily(__name__)" in p.read_text(encoding="utf-8")]
-    names = (".".join(("theory", *folder.relative_to(PACKAGE).parts)) for folder in found)
+    files = [path for path in PACKAGE.rglob("__init__.py") if "open_lazily(__name__)" in path.read_text("utf-8")]
+    names = (".".join(("theory", *path.parent.relative_to(PACKAGE).parts)) for path in files)
     return sorted(name for name in names if "._" not in name)
 
 
 @cache
 def _homes() -> dict[object, str]:
-    """Return the name under which everything is described: several doors may hand out one thing, the first one tells."""
+    """Return the name under which everything is described: the first of the doors that hand it out tells."""
     found: dict[object, str] = {}
     for door in sorted(doors(), key=lambda name: (name.count("."), name)):
         for name in import_module(door).__all__:
@@ -46,7 +49,7 @@ def _is_described(value: object) -> bool:
     return hasattr(value, "__qualname__") and hasattr(value, "__module__")
 
 
-def _page(door: str) -> str:
+def door_page(door: str) -> str:
     """Return the page of a door in reStructuredText."""
     names = import_module(door).__all__
     whole = [line for name in names for line in _entry(door, name)]
@@ -60,10 +63,10 @@ def _entry(door: str, name: str) -> list[str]:
     if not _is_described(value):
         shown = repr(value)
         short = len(shown) <= LONGEST and "\n" not in shown and " at 0x" not in shown
-        return [f".. py:data:: {full}", *([f"   :value: {shown}"] if short else []), "", f"   {_of(value)}", ""]
+        return [f".. py:data:: {name}", *([f"   :value: {shown}"] if short else []), "", f"   {_of(value)}", ""]
     home = _homes()[value.__module__, value.__qualname__]
     if home != full:
-        return [f".. py:data:: {full}", "   :no-index-entry:", "", f"   The same as :py:obj:`{home}`.", ""]
+        return [f".. py:data:: {name}", "   :no-index-entry:", "", f"   The same as :py:obj:`{home}`.", ""]
     kind = "class" if inspect.isclass(value) else "function"
     return [f".. auto{kind}:: {full}", *(["   :members:"] if kind == "class" else []), ""]
 
@@ -78,13 +81,13 @@ def reference_pages() -> dict[str, str]:
     rows = [line for door in doors() for line in _row(door)]
     top = [
         "API reference", "=============", "",
-        "Every public name stands in a door, the ``__init__`` of a folder of the package, and is loaded when it is first",
-        "asked for. All names in alphabetical order are in the :ref:`index <genindex>`.", "",
+        "Every public name stands in a door, the ``__init__`` of a folder of the package, and is loaded when it is",
+        "first asked for. All names in alphabetical order are in the :ref:`index <genindex>`.", "",
         ".. list-table::", "   :header-rows: 1", "   :widths: 34 56 10", "",
         "   * - door", "     - what is behind it", "     - names", *rows, "",
         ".. toctree::", "   :hidden:", "   :maxdepth: 1", "", *(f"   {door}" for door in doors()), "",
     ]  # fmt: skip
-    return {"api/index.rst": "\n".join(top)} | {f"api/{door}.rst": _page(door) for door in doors()}
+    return {"api/index.rst": "\n".join(top)} | {f"api/{door}.rst": door_page(door) for door in doors()}
 
 
 def _row(door: str) -> list[str]:
@@ -103,8 +106,8 @@ def figure_pages() -> dict[str, str]:
             subjects[path.parent.name].append(path.stem)
     top = [
         "Gallery", "=======", "",
-        "Each figure is drawn from the table on which its claims were judged, and a picture leads to that table. Under each",
-        "heading a page says what the figures show and which claims stand behind them.", "",
+        "Each figure is drawn from the table on which its claims were judged, and a picture leads to that table. Under",
+        "each heading a page says what the figures show and which claims stand behind them.", "",
         *(line for subject, names in subjects.items() for line in _group(subject, names, titles)),
         ".. toctree::", "   :hidden:", "   :maxdepth: 1", "", *(f"   {subject}" for subject in subjects), "",
     ]  # fmt: skip
@@ -116,7 +119,9 @@ def figure_pages() -> dict[str, str]:
 
 
 def _group(subject: str, names: list[str], titles: dict[str, str]) -> list[str]:
-    more = f":doc:`{len(names)} with captions and claims <{subject}>`" if len(names) > 1 else f":doc:`caption <{subject}>`"
+    more = (
+        f":doc:`{len(names)} with captions and claims <{subject}>`" if len(names) > 1 else f":doc:`caption <{subject}>`"
+    )
     return [*_heading(_about(subject), "-"), *_cards(names, titles), more, ""]
 
 
@@ -153,12 +158,14 @@ def _figure(subject: str, name: str, title: str, entry: dict[str, list[str]]) ->
     if len(claims) == len(CLAIMS):
         judged = "Judged on its table: all claims."
     else:
-        judged = f"Judged on its table: {', '.join(f'``{claim}``' for claim in claims) or 'no claim; it states nothing'}."
+        judged = (
+            f"Judged on its table: {', '.join(f'``{claim}``' for claim in claims) or 'no claim; it states nothing'}."
+        )
     return [
         *_heading(_capital(title), "-"),
         ".. raw:: html", "", f'   <div class="picture">{_picture(name)}</a></div>', "",
         _docstring(PACKAGE / "figures" / subject / f"{name}.py"), "",
-        *(line for text in entry["caption"] for line in (_mathematics(text), "")),
+        *(f"| {_mathematics(text)}" for text in entry["caption"]), "",
         judged, "",
     ]  # fmt: skip
 
@@ -183,7 +190,7 @@ def _write() -> None:
             path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def setup(app: "Sphinx") -> dict[str, bool]:
     """Write the pages before Sphinx looks for any."""
     app.connect("config-inited", lambda app, config: _write())  # noqa: ARG005  the names that Sphinx gives
     return {"parallel_read_safe": True, "parallel_write_safe": True}
