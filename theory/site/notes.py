@@ -12,7 +12,7 @@ from theory.report.proofs import claims_in
 SECTIONS = {  # headings of paper_notes.md, and the pages that they become
     "Errata found in the papers": "errata",
     "Statements decided against": "decided-against",
-    "Open questions": "open-questions",
+    "Open questions": "open",
     "Prior art": "prior-art",
     "Log of moved numbers": "moved",
 }

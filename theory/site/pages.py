@@ -35,7 +35,7 @@ FAMOUS = (  # chosen: what readers outside of this suite ask about
 NAMES = {
     "errata": "Errata",
     "decided-against": "Misconceptions",
-    "open-questions": "Open questions in words",
+    "open": "Open questions",
     "prior-art": "Prior art",
     "moved": "Moved numbers",
 }
@@ -65,7 +65,8 @@ def pages(material: Material) -> Iterator[Page]:
     for figure in material.figures:
         yield draw(f"f/{figure.name}.html", "figure.html", **_figure(material, figure))
     for section in material.sections:
-        yield draw(f"{section.page}.html", "notes.html", **_notes(material, section))
+        if section.page != "open":  # which has what proofs leave as well
+            yield draw(f"{section.page}.html", "notes.html", **_notes(material, section))
     yield from _proofs(material, draw)
     yield draw("notation.html", "notation.html", **_notation(material))
     yield draw("open.html", "open.html", **_open(material))
@@ -157,7 +158,7 @@ def _front(material: Material, draw: Callable[..., Page]) -> Iterator[Page]:
     ways = [("notation.html", "Notation"), ("open.html", "Open questions")]
     ways += [("g/glossary.html", "Words of this suite")] * ("glossary" in material.guides)
     ways += [("uses.html", "What proofs use")] * bool(material.used_by)
-    ways += [(f"{section.page}.html", NAMES[section.page]) for section in material.sections]
+    ways += [(f"{section.page}.html", NAMES[section.page]) for section in material.sections if section.page != "open"]
     ways += [(f"g/{name}.html", _first_heading(text)) for name, text in material.guides.items() if name != "glossary"]
     yield draw(
         "index.html",
@@ -287,8 +288,9 @@ def _notation(material: Material) -> dict[str, Any]:
 
 
 def _open(material: Material) -> dict[str, Any]:
-    """Return the questions that claims ask without an answer, and what proofs leave open."""
-    asked = [r for r in material.records.values() if r.best.verdict is not Verdict.SUPPORTED]
+    """Return the questions that the notes ask, the claims that evidence does not decide, and what proofs leave open."""
+    notes = [_notes(material, section) for section in material.sections if section.page == "open"]
+    asked = [r for r in material.records.values() if r.best.verdict not in (Verdict.SUPPORTED, Verdict.REFUTED)]
     left = []
     for name, text in material.proofs.items():
         for heading, body in re.findall(r"^## (\S+)\n((?:(?!## ).*\n?)*)", text, re.MULTILINE):
@@ -296,7 +298,7 @@ def _open(material: Material) -> dict[str, Any]:
                 link = f"p/{name}.html#{heading}"
                 left.append((heading, link, render(told.strip(), material.links, f"proofs/{name}.md")))
     left = [each for each in left if each[0] in material.records]
-    return {"stated": [_row(record) for record in asked], "left": left}
+    return {"notes": notes, "stated": [_row(record) for record in asked], "left": left}
 
 
 def _uses(material: Material, draw: Callable[..., Page]) -> Iterator[Page]:
