@@ -40,10 +40,10 @@ Row = tuple[str, str, int, int, int, float, float]
 def chaos(*, scale: str, root: int) -> Table:
     """Return what becomes of n tokens in d dimensions, scores -<x, y>/4, standard normal at time 0, at time 1.
 
-    Means over the tokens and over the runs of a batch: ``end``, ``cross`` and ``start`` of ``|x(1)|^2``, ``<x(1), x(0)>``
-    and ``|x(0)|^2``, ``centre`` of the squared length of the mean token at time 0, ``bent`` of its product with the mean
-    of ``x(0) (|x(0)|^2 - d - 2)``. On the line also ``residual``, the squared
-    distance from the mean-field path plus the linear response to the draw, and ``alone``, that without feedback.
+    Means over the tokens and over the runs of a batch: ``end``, ``cross`` and ``start`` of ``|x(1)|^2``, ``<x(1),
+    x(0)>`` and ``|x(0)|^2``, ``centre`` of the squared length of the mean token at time 0, ``bent`` of its product
+    with the mean of ``x(0) (|x(0)|^2 - d - 2)``. On the line also ``residual``, the squared distance from the
+    mean-field path plus the linear response to the draw, and ``alone``, that without feedback.
     ``distance`` is W1 to a fresh cloud of the mean-field law, or to that law on the line; ``drawn`` that of the tokens
     on their mean-field paths, ``apart`` the squared distance of their mean from that of the fresh ones, and ``paired``
     the mean distance to those as they come. ``interaction`` is W1 between the tokens and their own mean-field paths,
