@@ -55,7 +55,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "write_computation_times": False,
     "remove_config_comments": True,
-    "image_srcset": ["2x"],
+    "image_scrapers": ("pictures.scrape",),
     "reset_modules": ("matplotlib",),
 }
 
@@ -67,6 +67,7 @@ html_css_files = ["guide.css"]
 templates_path = ["_templates"]
 html_show_sourcelink = False
 html_copy_source = False
+html_domain_indices = False
 html_show_sphinx = False
 html_sidebars = {
     "*": ["guide-nav.html"],

@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 from collections import defaultdict
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -38,9 +39,10 @@ def _homes() -> dict[object, str]:
     found: dict[object, str] = {}
     for door in sorted(doors(), key=lambda name: (name.count("."), name)):
         for name in import_module(door).__all__:
-            value = getattr(import_module(door), name)
-            if _is_described(value):
-                found.setdefault((value.__module__, value.__qualname__), f"{door}.{name}")
+            with suppress(ModuleNotFoundError):  # of an extra: no other door has what needs one
+                value = getattr(import_module(door), name)
+                if _is_described(value):
+                    found.setdefault((value.__module__, value.__qualname__), f"{door}.{name}")
     return found
 
 

@@ -15,7 +15,7 @@ def _inline(self: Any, node: nodes.math) -> None:
 
 def _block(self: Any, node: nodes.math_block) -> None:
     made = formula(" ".join(node.astext().split()), display=True)
-    self.body.append(f'<div class="math block" tabindex="0">{made}</div>\n')  # it may scroll
+    self.body.append(f'<div class="formula" tabindex="0">{made}</div>\n')  # it may scroll
     raise nodes.SkipNode
 
 

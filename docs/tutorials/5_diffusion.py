@@ -7,8 +7,11 @@ let the tokens be so many that they are a density :math:`p`. A layer then averag
 function :math:`h` over a neighbourhood of width :math:`\sqrt\varepsilon`:
 
 .. math:: P_\varepsilon h(x) =
-   \frac{\int e^{-|x - y|^2/2\varepsilon} h(y)p(y)\,dy}{\int e^{-|x - y|^2/2\varepsilon} p(y)\,dy},
-   \qquad \frac{P_\varepsilon h - h}{\varepsilon} \to \frac12\bigl(h'' + 2(\log p)'h'\bigr) .
+   \frac{\int e^{-|x - y|^2/2\varepsilon} h(y)p(y)\,dy}{\int e^{-|x - y|^2/2\varepsilon} p(y)\,dy} .
+
+For small bandwidths :math:`\varepsilon` the layer hardly changes the function, and
+
+.. math:: \frac{P_\varepsilon h - h}{\varepsilon} \to \frac12\bigl(h'' + 2(\log p)'h'\bigr) .
 """
 # %%
 # The limit is a diffusion with a drift towards where tokens are dense. Take the circle, the
