@@ -23,7 +23,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 
-TITLE = "what one layer makes of a function, from a thousand to a million independent tokens"
+TITLE = "a thousand independent tokens hide what one layer makes of a function; a million show it"
 STUDY = studies.million
 CLAIMS = ("rate.million",)
 

@@ -19,7 +19,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.figures.experiments.attentions import ARCHITECTURES, COLUMNS, HUES, SIMILARITIES, TASKS
 
-TITLE = "learning curves of attentions, with and without what surrounds them in a transformer"
+TITLE = "learning curves of attentions lie far apart alone, and close in a transformer block"
 STUDY = studies.arm_curves
 CLAIMS = ("reported.moons-afresh",)
 DATA = (

@@ -19,7 +19,7 @@ from theory.lipschitz import studies
 from theory.lipschitz.constants import contaminated_share, sampling_deviation
 from theory.lipschitz.studies import RARE
 
-TITLE = "contamination and sampling error of attention, against their exact laws"
+TITLE = "outliers of high score take more attention than their share, and move the output, by exact laws"
 STUDY = studies.contamination
 CLAIMS = ("gibbs.contamination", "gibbs.fluctuation")
 
