@@ -53,7 +53,7 @@ def draw(table: Table) -> Figure:
             second.plot(raised, ratio, mark, **look)
         first.plot([], [], mark, label=words, **look)
     first.set(yscale="log", xlabel="smallest overlap $m$", ylabel="rate over that of the simplex")
-    second.set(xscale="log", yscale="log", xlabel=r"$mE = m\,e^{\beta(1-m)}$", xlim=(8e-3, 3e3), ylim=(4e-3, 3e2))
+    second.set(xscale="log", yscale="log", xlabel=r"$mE = m\,e^{\beta(1-m)}$", xlim=(8e-3, 3e3), ylim=(1.5e-3, 3e2))
     second.axvline(1.0, ymin=0.42, color=style.GREY, linewidth=0.6, linestyle=(0, (1, 1.5)), zorder=1)
     for each in (first, second):
         style.guide(each, y=1.0)

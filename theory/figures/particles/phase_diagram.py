@@ -70,7 +70,8 @@ def _map(
     """Draw what lies between the places of the table, which are dots, by linear interpolation."""
     low, high = ends
     shown = axes.pcolormesh(times, betas, values, cmap=colours, vmin=low, vmax=high, shading="gouraud", rasterized=True)
-    style.marks(axes, *(part.ravel() for part in np.meshgrid(times, betas)), ".", color=style.GREY, size=1.2)
+    across, up = np.meshgrid(times, betas)
+    style.marks(axes, across.ravel(), up.ravel(), ".", color=style.GREY, size=1.2)
     bar = figure.colorbar(shown, ax=axes, aspect=22, pad=0.02)
     bar.outline.set_linewidth(0.5)
     bar.set_label(words)

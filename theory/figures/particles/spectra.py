@@ -33,7 +33,7 @@ def draw(table: Table) -> Figure:
         2.6,
         "one rate at consensus",
         "causal: a rate per token",
-        "twisted rings of ten, unstable off the circle",
+        "rings of ten, unstable off the circle",
         widths=(1.0, 1.0, 1.5),
     )
     _rates(first, table)
