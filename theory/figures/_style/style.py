@@ -44,8 +44,8 @@ OF_KIND = {
     Kind.STATISTICAL: PURPLE,
 }  # fmt: skip
 
-SMALL, TEXT, HEAD = 7.0, 8.0, 9.0  # points
-_LINE, _HEADLINE = 0.135, 0.17  # inches from one line of the footer, or of the headline, to the next
+SMALL, TEXT, HEAD = 7.0, 8.0, 8.5  # points
+_LINE, _HEADLINE = 0.135, 0.16  # inches from one line of the footer, or of the headline, to the next
 _MARGIN = 0.04  # inches
 _GRID = 256.0  # parts of a dot, as in Agg
 _PLACES = 6  # chosen: a share of the figure too small to see, far above the digits that differ
@@ -98,7 +98,7 @@ def caption(figure: Figure, clauses: Sequence[str], headline: str = "") -> None:
     """Add a strip above the figure with the headline and one below it with the clauses, which break between words."""
     width, height = figure.get_size_inches()
     room = width - 4 * _MARGIN
-    heads = _wrap(headline[:1].upper() + headline[1:], room, HEAD, "bold")
+    heads = _balance(headline[:1].upper() + headline[1:], room)
     lines = [line for clause in clauses for line in _wrap(clause, room)]
     above = len(heads) * _HEADLINE + 3 * _MARGIN if heads else 0.0
     below = len(lines) * _LINE + 3 * _MARGIN if lines else 0.0
@@ -182,6 +182,13 @@ def _fix_layout(figure: Figure) -> None:
     figure.set_layout_engine("none")
     for axes in figure.axes:
         axes.set_position(tuple(round(part, _PLACES) for part in axes.get_position(original=True).bounds))
+
+
+def _balance(headline: str, width: float) -> list[str]:
+    """Break a headline into as few lines as there can be, which are about as long as each other."""
+    number = len(_wrap(headline, width, HEAD, "bold"))
+    tried = (_wrap(headline, share * width, HEAD, "bold") for share in np.linspace(1.0 / max(number, 1), 1.0, 12))
+    return next(lines for lines in tried if len(lines) == number)
 
 
 def _wrap(text: str, width: float, size: float = SMALL, weight: str = "normal") -> list[str]:

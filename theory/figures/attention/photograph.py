@@ -19,7 +19,7 @@ from theory.evidence.enclosure import exp, log, precision
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 
-TITLE = "the attention map of one patch over the photograph, per head"
+TITLE = "heads of one layer look from one patch of a photograph to few patches or to many"
 STUDY = studies.attention_map
 CLAIMS = ("markov.softmatch",)
 

@@ -15,7 +15,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 
-TITLE = "softmax saturates on unscaled dot products: its weights, the trace of its Jacobian, and Stein's identity"
+TITLE = "unscaled dot products saturate softmax: its Jacobian fades with the dimension, and scaled ones keep it"
 STUDY = saturation.saturation
 CLAIMS = ("layer.saturation",)
 

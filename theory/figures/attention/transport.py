@@ -19,7 +19,7 @@ from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 from theory.report.digits import at_most, common
 
-TITLE = "attention as transport of a measure: tokens, kernel rows, their images, and the distance between"
+TITLE = "attention moves a measure: every token goes to the mean of its kernel row"
 STUDY = studies.transport
 CLAIMS = ("transport.displacement",)
 

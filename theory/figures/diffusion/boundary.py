@@ -18,7 +18,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 
-TITLE = "where the tokens end: layers of order one half and a wall that stands nearer"
+TITLE = "where the tokens end layers are of order one half, and act as a wall that stands nearer"
 STUDY = studies.boundary
 CLAIMS = ("edge.layer", "edge.defect", "edge.stack")
 

@@ -19,7 +19,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 
-TITLE = "eigenvalues of attention layers and of the drift-diffusion, and the slowest rate between two wells"
+TITLE = "layers have the eigenvalues of the drift-diffusion; between two wells the slowest is exponentially small"
 STUDY = studies.rates
 CLAIMS = ("layers.spectrum", "layers.slowest")
 

@@ -18,7 +18,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 
-TITLE = "layers that move tokens so that their density diffuses"
+TITLE = "layers that step away from the average diffuse the density of tokens, to first order in the bandwidth"
 STUDY = studies.forward
 CLAIMS = (
     "layers.forward", "layers.forward-corrected", "layers.forward-sinkhorn", "layers.forward-sum",

@@ -28,7 +28,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 
-TITLE = "attention with general scores: a relabelling, a drift, and two printed signs and factors"
+TITLE = "attention with a general score relabels and drifts, with another factor and another sign than printed"
 STUDY = studies.scores
 CLAIMS = ("score.relabelling", "score.first-order", "score.minimiser")
 

@@ -16,7 +16,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 
-TITLE = "interacting clouds of tokens and their mean-field law, layer upon layer"
+TITLE = "the more tokens, the nearer an interacting cloud stays to its mean-field law, layer upon layer"
 STUDY = studies.interacting
 CLAIMS = (
     "layers.interacting-rate", "layers.interacting-distance", "layers.interacting-uniform", "layers.interacting-stall",

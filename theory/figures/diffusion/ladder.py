@@ -18,7 +18,7 @@ from theory.evidence import Table, order
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 
-TITLE = "one layer of attention against its drift-diffusion: orders one, two and three"
+TITLE = "one layer of attention is its drift-diffusion to order one, and extrapolated to orders two and three"
 STUDY = studies.ladder
 CLAIMS = ("limit.order", "limit.second-order")
 

@@ -23,7 +23,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 
-TITLE = "what one layer makes of a function, from a thousand to a million independent tokens"
+TITLE = "a thousand independent tokens hide what one layer makes of a function; a million show it"
 STUDY = studies.million
 CLAIMS = ("rate.million",)
 
@@ -46,24 +46,25 @@ def draw(table: Table) -> Figure:
         share = part["tokens"].reshape(field.grid.shape) * (field.grid.size / n)
         dense = _map(tokens, share, 0.0, 2.0, "cividis")
         moved = _map(steps, part.middles("change").reshape(field.grid.shape), -largest, largest, "RdBu_r")
-    for row, letters, image, words in (
-        (middle, "fghij", dense, "tokens, over the mean"),
-        (lower, "klmno", moved, r"$(\hat P_\varepsilon h - h)/\varepsilon$"),
+    style.panel(middle[0], "b", "on a torus, tokens per cell")
+    style.panel(lower[0], "c", "what the layer makes of a function there")
+    for row, image, words in (
+        (middle, dense, "tokens, over the mean"),
+        (lower, moved, r"$(\hat P_\varepsilon h - h)/\varepsilon$"),
     ):
         for number, axes in enumerate(row):
-            style.panel(axes, letters[number], _heading(number))
             axes.set(xticklabels=_WORDS if row is lower else [], yticklabels=_WORDS if number == 0 else [])
         bar = figure.colorbar(image, ax=row.tolist(), location="right", shrink=0.9, aspect=18, pad=0.01)
         bar.set_label(words, size=style.SMALL)
         bar.outline.set_linewidth(0.5)
-        row[0].set(ylabel="$x_2$ (torus)")
+        row[0].set(ylabel="$x_2$")
     for axes in lower:
         axes.set(xlabel="$x_1$")
     return figure
 
 
 def _heading(number: int) -> str:
-    return "the law" if number == 0 else f"$N = 10^{round(np.log10(MILLION_COUNTS[number - 1]))}$"
+    return "" if number == 0 else f"$N = 10^{round(np.log10(MILLION_COUNTS[number - 1]))}$"
 
 
 def _curves(row: NDArray[np.object_], table: Table, line: StepError) -> None:
@@ -73,7 +74,7 @@ def _curves(row: NDArray[np.object_], table: Table, line: StepError) -> None:
     band = np.sqrt(line.variance(MILLION_EPSILON[1]))
     closed, centre = np.append(x, 2.0 * np.pi), np.append(law, law[0])
     for number, axes in enumerate(row):
-        style.panel(axes, "abcde"[number], _heading(number))
+        axes.set_title(_heading(number), loc="right", size=style.SMALL)
         axes.set(xlim=(0.0, 2.0 * np.pi), ylim=(-1.9, 1.9), xticks=_TICKS, xticklabels=_WORDS, xlabel="$x$")
         axes.plot(closed, centre, color=style.BLUE, linewidth=0.7, label=r"$(P_\varepsilon h - h)/\varepsilon$")
     for axes, n in zip(row[1:], MILLION_COUNTS, strict=True):
@@ -83,7 +84,7 @@ def _curves(row: NDArray[np.object_], table: Table, line: StepError) -> None:
         axes.set(yticklabels=[])
     row[0].plot(x, line.values, color=style.BLACK, label="$h$")
     row[0].plot(x, 2.0 * np.pi * line.density, color=style.GREY, linestyle="--", label=r"$2\pi p$")
-    row[0].set(ylabel="circle")
+    style.panel(row[0], "a", "circle, the law")
     row[0].legend(loc="lower right", handlelength=1.0, borderaxespad=0.0, labelspacing=0.2)
 
 

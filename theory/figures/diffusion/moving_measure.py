@@ -21,7 +21,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 
-TITLE = "tokens that move through self-attention layers, and the backward heat equation of their density"
+TITLE = "tokens that move through self-attention layers follow the backward heat equation of their density"
 STUDY = studies.moving
 CLAIMS = ("layers.moving-moments", "layers.moving-distance", "layers.wave-growth")
 

@@ -10,7 +10,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 
-TITLE = "the drift that identifies the normalisation: softmax, Sinkhorn, and density divided out"
+TITLE = "softmax drifts with the density, Sinkhorn half as much, and with the density divided out nothing drifts"
 STUDY = studies.normalisers
 CLAIMS = ("normaliser.mean-shift", "normaliser.equilibrium")
 

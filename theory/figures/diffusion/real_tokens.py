@@ -15,7 +15,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 
-TITLE = "the smallest bandwidth that tokens resolve, on tori and on real sets"
+TITLE = "on real tokens the smallest bandwidth that they resolve follows no law of their dimension"
 STUDY = studies.real_tokens
 CLAIMS = ("rate.smallest-bandwidth", "real.step", "real.resolution", "real.dimension")
 

@@ -25,7 +25,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 
-TITLE = "the variance of a layer over independent tokens, against their number and the bandwidth"
+TITLE = "the variance of a layer falls with the number of tokens and grows as the bandwidth shrinks, as predicted"
 STUDY = studies.sampling
 CLAIMS = ("rate.drawn-variance", "rate.drawn-exponents", "rate.drawn-mean")
 

@@ -16,7 +16,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 
-TITLE = "seven methods as attention: the weights of one query among the same points, and the mean that it reads"
+TITLE = "seven methods are attention: each weights the same points its own way and reads another mean"
 STUDY = studies.zoo
 CLAIMS = ("pipeline.zoo",)
 

@@ -21,7 +21,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.figures.experiments.attentions import ARCHITECTURES, COLUMNS, HUES, SIMILARITIES, TASKS
 
-TITLE = "test scores of attentions, with and without what surrounds them in a transformer"
+TITLE = "attentions score far apart alone, and nearer to each other in a transformer block"
 STUDY = studies.arm_runs
 CLAIMS = ("reported.*-score-*", "arms.*")
 

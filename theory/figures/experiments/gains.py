@@ -20,7 +20,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.figures.experiments.attentions import COLUMNS, TASKS
 
-TITLE = "what a similarity, its features, a residual connection and a transformer block gain"
+TITLE = "alone, metric-attention gains over dot products on three tasks of four; in a transformer block on none"
 STUDY = studies.arm_runs
 CLAIMS = ("reported.*-score-*", "reported.*-loss-*", "arms.*")
 

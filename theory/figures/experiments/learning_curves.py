@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from theory.evidence import Table
 from theory.experiments import studies
@@ -19,7 +20,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.figures.experiments.attentions import ARCHITECTURES, COLUMNS, HUES, SIMILARITIES, TASKS
 
-TITLE = "learning curves of attentions, with and without what surrounds them in a transformer"
+TITLE = "learning curves of attentions lie far apart alone, and close in a transformer block"
 STUDY = studies.arm_curves
 CLAIMS = ("reported.moons-afresh",)
 DATA = (
@@ -50,6 +51,9 @@ def draw(table: Table) -> Figure:
             _lines(axes, part, measure)
             axes.set_xlim(0.0, part["epoch"].max())
         panels[row, column].set_yscale("log")
+        panels[row, column].yaxis.set_minor_formatter(NullFormatter())
+        panels[row, column].yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=6))
+        panels[row, column].yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         panels[row, column].tick_params(labelbottom=False)
         panels[row + 1, column].set_xlabel("epoch")
     for row, words in enumerate([*_MEASURES.values()] * (len(TASKS) // COLUMNS)):

@@ -13,7 +13,7 @@ from theory.experiments import studies
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 
-TITLE = "variance between tokens that is left after each block of an untrained network"
+TITLE = "an untrained network loses the variance between tokens block by block, and keeps it with skip connections"
 STUDY = studies.starts
 CLAIMS = ("start.shares",)
 

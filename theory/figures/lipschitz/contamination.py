@@ -19,7 +19,7 @@ from theory.lipschitz import studies
 from theory.lipschitz.constants import contaminated_share, sampling_deviation
 from theory.lipschitz.studies import RARE
 
-TITLE = "contamination and sampling error of attention, against their exact laws"
+TITLE = "outliers of high score take more attention than their share, and move the output, by exact laws"
 STUDY = studies.contamination
 CLAIMS = ("gibbs.contamination", "gibbs.fluctuation")
 
@@ -32,12 +32,12 @@ def draw(table: Table) -> Figure:
     """Draw the mass that outliers take, how far it moves a cloud, and the error of N tokens times root N."""
     figure = style.canvas(style.DOUBLE, 2.9)
     axes = figure.subplot_mosaic([["a", "b", "c"]])
-    style.panel(axes["a"], "a", "mass that outliers take")
-    style.panel(axes["b"], "b", r"how far outliers move $\Psi_g\mu$")
-    style.panel(axes["c"], "c", r"$N$ drawn tokens, odds $e^o$")
+    style.panel(axes["a"], "a", "outliers take more than their share")
+    style.panel(axes["b"], "b", "and move the law as far")
+    style.panel(axes["c"], "c", "few drawn tokens miss them")
     for number, tilt in enumerate(table.levels("tilt")):
         part = table.where(tilt=tilt)
-        _share(axes["a"], part.where(part="mass"), number, rf"$o = {tilt:g}$")
+        _share(axes["a"], part.where(part="mass"), number, rf"odds $e^{{{tilt:g}}}$")
         _share(axes["b"], part.where(part="distance"), number, "")
         most = [contaminated_share(e, tilt) for e in _FINE.tolist()]
         axes["b"].plot(_FINE, most, color=_HUES[number], linewidth=0.6, linestyle=(0, (1, 1.5)))
@@ -50,18 +50,18 @@ def draw(table: Table) -> Figure:
     axes["b"].set_ylabel(r"$W_1(\Psi_g\mu_\epsilon, \Psi_g\mu)\,/\,W_1(\Psi_g\eta, \Psi_g\mu)$")
     _key(axes["a"], r"$\theta = \epsilon$")
     axes["a"].legend(loc="lower right", title="marks: measured", title_fontsize=style.SMALL, markerscale=1.4)
-    axes["b"].plot([], [], color=style.GREY, label=r"exact law of $\theta$")
-    axes["b"].plot([], [], color=style.GREY, linewidth=0.6, linestyle=(0, (1, 1.5)), label="most for its $o$")
+    axes["b"].plot([], [], color=style.GREY, label=r"exact law")
+    axes["b"].plot([], [], color=style.GREY, linewidth=0.6, linestyle=(0, (1, 1.5)), label="most at such odds")
     axes["b"].legend(loc="upper left")
     _key(axes["b"], r"$\theta = \epsilon$")
     last = axes["c"]
     last.set(
-        xscale="log", xlabel="number of tokens, $N$", ylabel=r"$\sqrt{N}\times$ root mean square error", ylim=(0, 1.15)
+        xscale="log", xlabel="number of tokens, $N$", ylabel=r"$\sqrt{N}\times$ root mean square error", ylim=(0, 1.5)
     )
     last.set_xscale("log", base=2)
     last.plot([], [], color=style.GREY, label=r"limit $\sigma$")
-    last.plot([], [], color=style.GREY, linestyle=(0, (1, 1.5)), label=r"$\sqrt{\mathrm{Var}_\Psi}$, not the limit")
-    last.legend(loc="upper right", title="marks: binomial sum", title_fontsize=style.SMALL)
+    last.plot([], [], color=style.GREY, linestyle=(0, (1, 1.5)), label=r"$\sqrt{\mathrm{Var}_\Psi}$, no limit")
+    last.legend(loc="upper right", title="marks: exact sum", title_fontsize=style.SMALL)
     return figure
 
 

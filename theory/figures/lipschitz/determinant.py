@@ -13,7 +13,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.lipschitz import studies
 
-TITLE = "residual attention that is not injective: its determinant changes sign, and tokens share an image"
+TITLE = "residual attention need not be injective: its determinant changes sign, and tokens share an image"
 STUDY = studies.determinants
 CLAIMS = ("depth.determinant", "depth.not-injective")
 

@@ -14,7 +14,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.lipschitz import studies
 
-TITLE = "infinitely deep networks: one limit where layers contract, else collapse, a cycle, or several limits"
+TITLE = "infinitely deep networks have one limit where layers contract; else collapse, a cycle or several limits"
 STUDY = studies.fixed_points
 CLAIMS = ("depth.fixed-point", "depth.several-limits")
 

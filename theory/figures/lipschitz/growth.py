@@ -19,7 +19,7 @@ from theory.figures._style import Array, Axes, Figure
 from theory.lipschitz import studies
 from theory.lipschitz.constants import frobenius_constants, published_constant
 
-TITLE = "growth of the Lipschitz constants of dot-product attention with radius, number of tokens and alpha"
+TITLE = "constants of dot-product attention grow with radius, tokens and alpha; two simple formulas are no bounds"
 STUDY = studies.growth
 CLAIMS = ("dot-product.leader", "lipschitz.refined-w2", "dot-product.mean-field-exponent", "dot-product.quadratic")
 

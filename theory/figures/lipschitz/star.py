@@ -17,7 +17,7 @@ from theory.figures._style import Array, Axes, Figure
 from theory.lipschitz import studies
 from theory.lipschitz.constants import distance_constant
 
-TITLE = "distance attention on two stars: a constant for the largest displacement, and none like it in W1"
+TITLE = "distance attention has a constant for the largest displacement, and none like it in W1"
 STUDY = studies.stars
 CLAIMS = ("distance-attention.max-norm-attained", "distance-attention.star", "distance-attention.star-crossing")
 

@@ -20,7 +20,7 @@ from theory.lipschitz import studies
 from theory.lipschitz.constants import interpolated_constant, joint_constant, measure_constant, schur_constant
 from theory.lipschitz.studies import stretches
 
-TITLE = "how near attention on a ball comes to its constants in three metrics"
+TITLE = "clouds on a ball reach the constant in W1, and those found stay below it in W2 and W infinity"
 STUDY = studies.tightness
 CLAIMS = ("lipschitz.sharp-w1", "lipschitz.interpolated", "lipschitz.max-norm")
 

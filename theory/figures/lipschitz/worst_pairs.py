@@ -14,7 +14,7 @@ from theory.figures._style import Figure
 from theory.lipschitz import studies
 from theory.lipschitz.constants import refined_w2_constant, sharp_w1_constant
 
-TITLE = "the sharp constant in W1, the refined one in W2, and the worst pairs that a search finds"
+TITLE = "a search finds pairs that reach the sharp constant in W1, and most of the refined one in W2"
 STUDY = studies.worst_pairs
 CLAIMS = ("lipschitz.sharp-w1", "lipschitz.refined-w2")
 

@@ -18,7 +18,7 @@ from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 from theory.maxent import studies
 
-TITLE = "what rounding costs entmax: near a change of the support above order 2, and near order 1"
+TITLE = "rounding costs entmax most near a change of its support above order 2, and near order 1"
 STUDY = studies.conditioning
 CLAIMS = ("entmax.edge", "entmax.power-form")
 

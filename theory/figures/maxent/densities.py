@@ -16,7 +16,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.maxent import studies
 
-TITLE = "continuous attention from the Gaussian to the box: shapes, half-widths, and the errors of grids"
+TITLE = "continuous attention goes from the Gaussian to the box, and a grid is as good as the edge is smooth"
 STUDY = studies.densities
 CLAIMS = ("density.discretised", "density.table")
 

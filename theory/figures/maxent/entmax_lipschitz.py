@@ -15,7 +15,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.maxent import studies
 
-TITLE = "how steep entmax is, against the number of scores: the constant of two scores, the crossing, and the limit 1"
+TITLE = "entmax of many scores is steeper than entmax of two, and its norm tends to 1"
 STUDY = studies.steepness
 CLAIMS = ("entmax.steepest", "entmax.dimension")
 

@@ -18,7 +18,7 @@ from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 from theory.maxent import studies
 
-TITLE = "the free-energy landscape on the simplex, the softmax law, and the identity of its gap"
+TITLE = "softmax has the largest free energy, and what another law misses of it is a divergence"
 STUDY = studies.landscape
 CLAIMS = ("maxent.gibbs",)
 

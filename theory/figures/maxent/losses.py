@@ -16,7 +16,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.maxent import studies
 
-TITLE = "losses of one-hot targets: margins, and the perceptron's loss below them"
+TITLE = "above order 1 losses have a margin, and at every order they lie above the perceptron's"
 STUDY = studies.losses
 CLAIMS = ("loss.margin", "loss.monotone", "loss.sandwich")
 

@@ -17,7 +17,7 @@ from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 from theory.maxent import studies
 
-TITLE = "the laws of largest mean score, free energy and cosine: in the plane, against distance, and on cooling"
+TITLE = "mean score is largest at a vertex, free energy at softmax, and the cosine at neither"
 STUDY = studies.maximisers
 CLAIMS = ("naive.plane", "naive.path")
 

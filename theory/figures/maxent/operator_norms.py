@@ -16,7 +16,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.maxent import studies
 
-TITLE = "operator norms of the Jacobian of softmax, and where they reach the Lipschitz constants"
+TITLE = "the Jacobian of softmax reaches its constants with two scores, and with three some in the limit only"
 STUDY = studies.operator_norms
 CLAIMS = ("softmax.norms-attained", "softmax.norms-limit")
 

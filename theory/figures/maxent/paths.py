@@ -15,7 +15,7 @@ from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 from theory.maxent import studies
 
-TITLE = "regularisation paths of softmax, entmax and sparsemax on the simplex of three scores"
+TITLE = "on cooling softmax keeps all three scores, while entmax and sparsemax drop them one by one"
 STUDY = studies.paths
 CLAIMS = ("entmax.differences", "naive.path")
 

@@ -16,7 +16,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.maxent import studies
 
-TITLE = "entropy, support and mean score of softmax, entmax 1.5 and sparsemax against temperature"
+TITLE = "cold brings the largest score and heat the entropy; entmax and sparsemax drop scores, softmax none"
 STUDY = studies.cooling
 CLAIMS = ("naive.cooling",)
 

@@ -14,7 +14,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.maxent import studies
 
-TITLE = "the weights of entmax against the difference of two scores, and against the order"
+TITLE = "as the order grows the largest weight grows, and a losing one first gains and then loses"
 STUDY = studies.weights
 CLAIMS = ("entmax.differences", "entmax.losing-weight")
 

@@ -26,7 +26,8 @@ _IN_USE = {  # with the side of the line on which the name stands
     "circle": ((0.5, "metric-attention", "right"),),
     "sphere": ((0.5, "metric-attention", "right"), (1.0, r"softmax of $x\cdot y$", "left")),
 }
-_NAMES = {"circle": r"circle, waves $\cos k\theta$", "sphere": r"sphere, waves $P_l(z)$"}
+_NAMES = {"circle": r"what a layer keeps of waves $\cos k\theta$", "sphere": r"and on the sphere, of waves $P_l(z)$"}
+_ERRORS = {"circle": "how far both asymptotics are off", "sphere": "and how far on the sphere"}
 _LEAST = 1.0 / 32.0  # of the bandwidths in the upper row
 _FLOOR = 3e-8  # below which errors are rounding
 
@@ -38,7 +39,7 @@ def draw(table: Table) -> Figure:
     for letters, space in (("ac", "circle"), ("bd", "sphere")):
         top, below = (axes[letter] for letter in letters)
         style.panel(top, letters[0], _NAMES[space])
-        style.panel(below, letters[1], f"error of the asymptotics, {space}")
+        style.panel(below, letters[1], _ERRORS[space])
         _multipliers(top, table.where(space=space), space)
         _errors(below, table.where(space=space), space)
         for part in (top, below):

@@ -18,7 +18,7 @@ from theory.experiments import studies
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 
-TITLE = "parts of human bodies, as they are and as a linear classifier and three trained networks see them"
+TITLE = "distance and metric see the parts of bodies; dot products see less than no attention at all"
 STUDY = studies.segmented_bodies
 CLAIMS = ("trained.segmented-bodies",)
 

@@ -18,7 +18,7 @@ from theory.experiments import studies
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 
-TITLE = "what training makes of the metric of attention, and how far a layer is from its limit"
+TITLE = "training stretches the metric of attention, and takes a layer further from its limit"
 STUDY = studies.trained_layer
 CLAIMS = ("trained.small-bandwidth", "trained.half-bandwidth", "trained.semigroup")
 

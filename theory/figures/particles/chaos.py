@@ -18,7 +18,7 @@ from theory.particles import studies
 from theory.particles.mean_field import mean_field_deviation, tagged_variance
 from theory.particles.studies.settings import CHAOS_ALPHA as ALPHA, CHAOS_DIMS as DIMS, CHAOS_TIME as TIME
 
-TITLE = "propagation of chaos: one token and the cloud of all tokens against the mean-field system"
+TITLE = "one token nears its mean-field path like the root of n, and the cloud its law as slowly as samples do"
 STUDY = studies.chaos
 CLAIMS = ("chaos.tagged", "chaos.tagged-variance", "chaos.linear-response", "chaos.clouds")
 

@@ -16,7 +16,7 @@ from theory.figures._style import Axes, Figure
 from theory.particles import studies
 from theory.particles.studies.settings import MERGING_BETAS as BETAS, MERGING_END as END, MERGING_STARTS as STARTS
 
-TITLE = "approach of the closest pair of three clusters in two clocks"
+TITLE = "in the running clock the closest two of three clusters approach alike for every large beta"
 STUDY = studies.merging
 CLAIMS = ("merge.running-clock", "merge.frozen-clock")
 

@@ -19,7 +19,7 @@ from theory.figures._style import Array, Axes, Figure
 from theory.particles import flow, on_sphere, studies
 from theory.particles.studies import settings
 
-TITLE = "tokens form clusters on the circle and on the sphere"
+TITLE = "tokens form clusters on the circle and on the sphere, more of them at larger beta"
 STUDY = studies.clusters
 CLAIMS = ("consensus.almost-every",)
 

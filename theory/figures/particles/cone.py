@@ -20,16 +20,16 @@ from theory.particles import studies
 from theory.particles.exact import hemisphere_probability
 from theory.particles.studies import settings
 
-TITLE = "tokens in one hemisphere: the odds of chance, and the way of attention"
+TITLE = "tokens of one hemisphere come together; that chance puts them there is unlikely beyond n = 2d"
 STUDY = studies.cones
 CLAIMS = ("cone.consensus", "cone.wendel")
 
 _DIMENSIONS = ((2, style.BLUE, "o"), (3, style.VERMILION, "s"), (4, style.GREEN, "^"), (5, style.ORANGE, "D"))
 _RUNS: tuple[tuple[str, str, str, str], ...] = (
-    ("SA", "SA", style.BLUE, "o"),
-    ("USA", "USA", style.GREEN, "s"),
-    ("causal", "SA, causal mask", style.ORANGE, "v"),
-    ("mirror", r"SA, $V = \mathrm{diag}(1, 1, -1)$", style.VERMILION, "^"),
+    ("SA", "self-attention", style.BLUE, "o"),
+    ("USA", "unnormalised", style.GREEN, "s"),
+    ("causal", "causal mask", style.ORANGE, "v"),
+    ("mirror", r"$V = \mathrm{diag}(1, 1, -1)$", style.VERMILION, "^"),
 )
 _MOST = 13  # points
 
@@ -37,7 +37,7 @@ _MOST = 13  # points
 def draw(table: Table) -> Figure:
     """Draw probabilities, lowest heights over time, and diameters with their bounds."""
     figure, (first, second, third) = style.row(
-        2.7, "chance: one open hemisphere", "the lowest token rises", "and all meet"
+        2.7, "chance: all in one hemisphere", "attention lifts the lowest token", "and brings all together"
     )
     _odds(first, table.where(part="hits", run="uniform"))
     for run, words, hue, mark in _RUNS:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.particles import studies
 
-TITLE = "rates at which tokens reach consensus"
+TITLE = "tokens come together at the rate 1, or e to the beta unnormalised, and at one half under a causal mask"
 STUDY = studies.collapses
 CLAIMS = ("consensus.rate", "consensus.causal")
 
@@ -27,16 +28,19 @@ _WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "SA": ("o", {"markersize": 2.6}),
     "USA": ("s", {"markersize": 4.6, "markerfacecolor": "none", "markeredgewidth": 0.7}),
 }
+_NAMES = {"SA": "self-attention", "USA": "unnormalised"}
 
 
 def draw(table: Table) -> Figure:
     """Draw diameters, the slopes' departures from the predicted rates, and the rates of causal attention."""
-    figure, (first, second, third) = style.row(2.6, "diameter $D$", "departure from the rate", "causal, any scores")
+    figure, (first, second, third) = style.row(
+        2.6, "the diameter falls at its rate", "which is off by its square", "causal: one half, any scores"
+    )
     _diameters(first, second, table)
     _causal(third, table.where(way="causal"))
     handles = [first.plot([], [], color=hue, label=rf"$\beta = {beta:g}$")[0] for beta, hue in _BETAS.items()]
     for way, (mark, size) in _WAYS.items():
-        handles += first.plot([], [], mark, color=style.GREY, label=way, **size)
+        handles += first.plot([], [], mark, color=style.GREY, label=_NAMES[way], **size)
     figure.legend(handles=handles, loc="outside upper center", ncols=6)
     return figure
 
@@ -60,7 +64,7 @@ def _diameters(first: Axes, second: Axes, table: Table) -> None:
     first.plot(clock, 0.15 - clock / math.log(10.0), color=style.GREY, linewidth=0.7)
     style.note(first, r"slope $-1$", (4.4, -1.2), color=style.GREY)
     style.note(first, "marks of a time stand side by side", (0.02, 0.05), inside=True, color=style.GREY)
-    first.set(ylim=(-5.2, 0.4), xlabel=r"$\lambda t$,  $\lambda = 1$ (SA), $e^\beta$ (USA)", ylabel=r"$\log_{10} D$")
+    first.set(ylim=(-5.2, 0.4), xlabel=r"$\lambda t$, $\lambda = 1$, unnormalised $e^\beta$", ylabel=r"$\log_{10} D$")
     second.plot(clock, 0.9 * np.exp(-2.0 * clock), color=style.GREY, linewidth=0.7)
     style.note(second, r"slope $-2$", (3.4, 0.05), color=style.GREY)
     second.set(
@@ -70,15 +74,19 @@ def _diameters(first: Axes, second: Axes, table: Table) -> None:
 
 def _causal(axes: Axes, table: Table) -> None:
     marks = itertools.cycle((("o", style.BLUE), ("^", style.ORANGE), ("s", style.BLACK)))
+    shown: Counter[int] = Counter()
     for start, (mark, hue) in zip(table.levels("start"), marks, strict=False):
         part = table.where(start=start)
+        n = int(part["n"][0])
+        shown[n] += 1
+        words = f"$n = {n}$" if shown[n] == 1 else f"$n = {n}$, other scores"
         logs = part.middles("log") / math.log(10.0)
         look: dict[str, Any] = {
             "markersize": 5.4 if hue == style.BLACK else 3.4,
             "markeredgewidth": 0.7,
             "markerfacecolor": "none",
         }
-        axes.plot(part["time"], logs, mark, color=hue, **look, label=f"$n = {part['n'][0]}$, $d = {part['d'][0]}$")
+        axes.plot(part["time"], logs, mark, color=hue, **look, label=words)
     times = np.array([0.0, float(table["time"].max())])
     axes.plot(times, -0.5 * times / math.log(10.0), color=style.GREY, linewidth=0.7)
     axes.text(0.55, 0.62, r"slope $-\frac{1}{2}$", transform=axes.transAxes, size=style.TEXT, color=style.GREY)

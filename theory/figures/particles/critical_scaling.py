@@ -15,7 +15,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.particles import studies
 
-TITLE = "critical scaling of the inverse temperature in a long context: collapse of outputs and of gradients"
+TITLE = "in a long context outputs and gradients collapse below a critical beta of the order of log n"
 STUDY = studies.critical
 CLAIMS = ("context.forms", "context.jacobian")
 

@@ -18,16 +18,16 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.particles import studies
 
-TITLE = "the energy that attention on the sphere climbs, and the metric in which it does"
+TITLE = "attention on the sphere climbs its energy as fast as the velocities say, and other attention need not"
 STUDY = studies.dissipation
 CLAIMS = ("energy.climb",)
 
 _RUNS: tuple[tuple[str, str, str, Any], ...] = (
-    ("SA", "SA", style.BLUE, "o"),
-    ("USA", "USA", style.GREEN, "s"),
-    ("form", "SA, $V = B$ indefinite", style.BLACK, "D"),
+    ("SA", "self-attention", style.BLUE, "o"),
+    ("USA", "unnormalised", style.GREEN, "s"),
+    ("form", "$V = B$ indefinite", style.BLACK, "D"),
 )
-_OTHERS = (("turned", r"SA, $V$ a rotation", style.VERMILION, "^"), ("causal", "SA, causal mask", style.ORANGE, "v"))
+_OTHERS = (("turned", r"$V$ a rotation", style.VERMILION, "^"), ("causal", "causal mask", style.ORANGE, "v"))
 _HIGHEST = 1.3
 _DOT: dict[str, Any] = {"linestyle": "none", "markeredgewidth": 0}
 
@@ -69,7 +69,7 @@ def _identity(axes: Axes, table: Table) -> None:
     axes.axline((0.01, 0.01), (1.0, 1.0), color=style.GREY, linewidth=0.6, zorder=0)
     axes.set(
         xscale="log", yscale="log", xlim=(3e-4, 3.0), ylim=(3e-3, 3.0),
-        xlabel=r"$\int_0^t\sum_i m_i Z_i\,|\dot x_i|^2\,ds$ (USA: without $Z_i$)",
+        xlabel=r"$\int_0^t\sum_i m_i Z_i\,|\dot x_i|^2\,ds$ (unnormalised: no $Z_i$)",
         ylabel=r"$\mathcal{E}(t) - \mathcal{E}(0)$",
     )  # fmt: skip
     style.note(axes, "open: $Z_i$ left out", (0.04, 0.96), inside=True, va="top")

@@ -20,7 +20,7 @@ from theory.particles import studies
 from theory.particles.mean_field import blow_up_time
 from theory.particles.studies import settings
 
-TITLE = "covariance ellipses under softmax, distance and Sinkhorn attention, and when they blow up"
+TITLE = "covariances blow up in finite time under softmax, and not under distance and Sinkhorn attention"
 STUDY = studies.gaussian_ellipses
 CLAIMS = ("gaussian-flow.closed-form", "gaussian-flow.eigenvectors", "gaussian-flow.blow-up")
 

@@ -15,7 +15,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.particles import studies
 
-TITLE = "one attention output over n keys: spread, bias, and the number of keys that their laws need"
+TITLE = "spread and bias of an output fall like 1/n, but only once there are exponentially many keys"
 STUDY = studies.outputs
 CLAIMS = ("chaos.fluctuation", "chaos.effective-tokens")
 

@@ -16,7 +16,7 @@ from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 from theory.particles import studies
 
-TITLE = "growth of a Gaussian on the line: blow-up, exponential growth at two rates, algebraic decay"
+TITLE = "a Gaussian on the line blows up, grows exponentially at one of two rates, or decays algebraically"
 STUDY = studies.gaussian_growth
 CLAIMS = ("gaussian-flow.clocks", "gaussian-flow.growth", "gaussian-flow.decay", "gaussian-flow.blow-up")
 

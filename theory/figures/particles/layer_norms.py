@@ -18,7 +18,7 @@ from theory.particles import studies
 from theory.particles.exact import Equiangular
 from theory.particles.studies.settings import NORM_BETA as BETA, NORM_SIMPLICES as SIMPLICES, NORM_TOKENS as TOKENS
 
-TITLE = "Pre-LN against Post-LN: gaps close like the inverse square of time, or exponentially"
+TITLE = "under Pre-LN gaps close like the inverse square of time, under Post-LN exponentially"
 STUDY = studies.norms
 CLAIMS = ("norm-flow.post", "norm-flow.pre", "norm-flow.tokens")
 

@@ -16,7 +16,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.particles import studies
 
-TITLE = "noisy attention on the circle: a continuous transition below the critical beta, hysteresis above it"
+TITLE = "noisy attention on the circle orders continuously below a critical beta, and with a jump above it"
 STUDY = studies.noisy
 CLAIMS = ("noisy.bifurcation", "noisy.transition")
 

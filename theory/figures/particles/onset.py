@@ -16,7 +16,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.particles import studies
 
-TITLE = "growth rates of the first clusters on the circle, their saturation, and the fastest mode against beta"
+TITLE = "the first clusters on the circle are about as many as the root of 2 beta, the fastest mode"
 STUDY = studies.onset
 CLAIMS = ("onset.flow", "onset.tokens", "onset.winner")
 

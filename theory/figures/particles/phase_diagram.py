@@ -19,11 +19,13 @@ from theory.figures._style import Array, Axes, Figure
 from theory.particles import studies
 from theory.particles.exact import Equiangular
 
-TITLE = "the phase diagram of independent tokens over time and inverse temperature"
+TITLE = "in high dimension independent tokens overlap as equiangular ones do, at all times and temperatures"
 STUDY = studies.equiangular
 CLAIMS = ("equiangular.concentration",)
 
 _LEVELS = (0.05, 0.5, 0.95)
+_MOST = 0.5  # of the differences that are coloured
+_RULES = {"SA": "self-attention", "USA": "unnormalised"}
 _HUES = (style.BLUE, style.VERMILION, style.GREEN, style.PURPLE)
 
 
@@ -37,10 +39,10 @@ def draw(table: Table) -> Figure:
     times = np.unique(part["t"])[1:]
     measured = np.array([part.where(beta=b).middles("value")[1:] for b in betas])
     theory = np.array([1.0 - Equiangular(n, float(b)).gap(times) for b in betas])
-    style.panel(axes["a"], "a", f"mean overlap, $n = {n}$, $d = {d}$")
-    style.panel(axes["b"], "b", r"the same less $\rho(t)$")
-    _map(figure, axes["a"], times, betas, measured, "cividis", 0.0, "mean overlap")
-    _map(figure, axes["b"], times, betas, measured - theory, "RdBu_r", -1.0, "difference")
+    style.panel(axes["a"], "a", f"{n} tokens meet, in dimension {d}")
+    style.panel(axes["b"], "b", r"and differ from equiangular ones here")
+    _map(figure, axes["a"], times, betas, measured, "cividis", (0.0, 1.0), "mean overlap")
+    _map(figure, axes["b"], times, betas, measured - theory, "RdBu_r", (-_MOST, _MOST), "mean overlap less $\\rho(t)$")
     fine = np.linspace(betas[0], betas[-1], 91)
     late = np.geomspace(times[0], times[-1], 160)
     rho = np.array([1.0 - Equiangular(n, float(b)).gap(late) for b in fine])
@@ -56,9 +58,20 @@ def draw(table: Table) -> Figure:
 
 
 def _map(
-    figure: Figure, axes: Axes, times: Array, betas: Array, values: Array, colours: str, low: float, words: str
+    figure: Figure,
+    axes: Axes,
+    times: Array,
+    betas: Array,
+    values: Array,
+    colours: str,
+    ends: tuple[float, float],
+    words: str,
 ) -> None:
-    shown = axes.pcolormesh(times, betas, values, cmap=colours, vmin=low, vmax=1.0, shading="nearest", rasterized=True)
+    """Draw what lies between the places of the table, which are dots, by linear interpolation."""
+    low, high = ends
+    shown = axes.pcolormesh(times, betas, values, cmap=colours, vmin=low, vmax=high, shading="gouraud", rasterized=True)
+    across, up = np.meshgrid(times, betas)
+    style.marks(axes, across.ravel(), up.ravel(), ".", color=style.GREY, size=1.2)
     bar = figure.colorbar(shown, ax=axes, aspect=22, pad=0.02)
     bar.outline.set_linewidth(0.5)
     bar.set_label(words)
@@ -73,7 +86,7 @@ def _groups(table: Table, part: str) -> list[tuple[str, float, Table]]:
 
 def _dimension(axes: Axes, table: Table) -> None:
     groups = _groups(table, "deviation")
-    style.panel(axes, "c", rf"largest deviation times $\sqrt{{d}}$, $n = {int(groups[0][2]['n'][0])}$")
+    style.panel(axes, "c", rf"$n = {int(groups[0][2]['n'][0])}$: pairs are apart like $d^{{-1/2}}$")
     for number, ((rule, beta, found), hue) in enumerate(zip(groups, _HUES, strict=False)):
         sizes = np.unique(found["d"])
         batches = np.array([found.where(d=d).middles("value") for d in sizes]) * np.sqrt(sizes)[:, np.newaxis]
@@ -81,7 +94,7 @@ def _dimension(axes: Axes, table: Table) -> None:
         look: dict[str, Any] = {"color": hue, "markeredgewidth": 0, "linestyle": "none"}
         for column in batches.T:
             axes.plot(across, column, ".", markersize=2.0, alpha=0.35, **look)
-        label = rf"{rule}, $\beta = {beta:g}$"
+        label = rf"{_RULES[rule]}, $\beta = {beta:g}$"
         axes.plot(across, batches.mean(axis=1), "o" if rule == "SA" else "s", markersize=3.8, label=label, **look)
     late = np.geomspace(10.0, float(sizes[-1]), 100)
     axes.plot(
@@ -89,12 +102,12 @@ def _dimension(axes: Axes, table: Table) -> None:
     )
     axes.set(xscale="log", xlabel="dimension $d$, shifted a little", ylim=(0.0, 6.5))
     axes.set_ylabel(r"$\sqrt{d}\,\sup_t\max_{i\neq j}|\langle x_i,x_j\rangle-\rho|$")
-    axes.legend(loc="upper right", ncols=2, columnspacing=0.8)
+    axes.legend(loc="upper right", columnspacing=0.8)
 
 
 def _time(axes: Axes, table: Table) -> None:
     rule, beta, found = _groups(table, "over time")[0]
-    style.panel(axes, "d", rf"deviation over time, {rule}, $\beta = {beta:g}$")
+    style.panel(axes, "d", rf"most of it early ({_RULES[rule]}, $\beta = {beta:g}$)")
     sizes = np.unique(found["d"])
     shades = np.linspace(0.15, 0.85, sizes.size)
     for d, shade in zip(sizes.tolist(), shades, strict=True):

@@ -17,7 +17,7 @@ from theory.figures._style import Array, Axes, Figure
 from theory.particles import studies
 from theory.particles.studies import settings
 
-TITLE = "the solvable corner: the mean field approaches consensus at the rate 1/2, any number of tokens at the rate 1"
+TITLE = "in the solvable corner the mean field approaches consensus at the rate 1/2, any finite number at the rate 1"
 STUDY = studies.approach
 CLAIMS = (
     "solvable.radius",

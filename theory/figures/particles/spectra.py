@@ -15,17 +15,26 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.particles import studies
 
-TITLE = "spectra at consensus and at the twisted states of a ring"
+TITLE = "the spectrum at consensus is known exactly, and twisted rings are stable at most on the circle"
 STUDY = studies.eigenvalues
 CLAIMS = ("consensus.spectrum", "consensus.causal-spectrum", "consensus.twisted")
 
 _STATES = ((1, 0.0), (2, 0.0), (3, 0.0), (1, 1.0), (1, 4.0))
 
+_WAYS = (
+    ("USA", "unnormalised", "s", style.VERMILION, 4.0),
+    ("SA", "self-attention", "o", style.BLUE, 4.0),
+)
+
 
 def draw(table: Table) -> Figure:
     """Draw rates over temperature, the causal rates over the token, and the spectra of twisted states."""
     figure, (first, second, third) = style.row(
-        2.6, "consensus, $n = 5$, $d = 3$", "causal, $n = 6$, $d = 3$", "twisted ring of ten", widths=(1.0, 1.0, 1.5)
+        2.6,
+        "one rate at consensus",
+        "causal: a rate per token",
+        "rings of ten, unstable off the circle",
+        widths=(1.0, 1.0, 1.5),
     )
     _rates(first, table)
     _causal(second, table.where(way="causal"))
@@ -37,10 +46,12 @@ def _rates(axes: Axes, table: Table) -> None:
     beta = np.linspace(0.0, 6.0, 61)
     axes.plot(beta, np.exp(beta), color=style.GREY, linewidth=0.7, zorder=1)
     axes.plot(beta, np.ones(beta.size), color=style.GREY, linewidth=0.7, zorder=1)
-    for way, mark, hue, size in (("USA", "s", style.VERMILION, 4.0), ("SA", "o", style.BLUE, 4.0)):
+    for way, words, mark, hue, size in _WAYS:
         part = table.where(way=way)
         decaying = part["value.hi"] < -0.5
-        axes.plot(part["beta"][decaying], -part.middles("value")[decaying], mark, color=hue, markersize=size, label=way)
+        axes.plot(
+            part["beta"][decaying], -part.middles("value")[decaying], mark, color=hue, markersize=size, label=words
+        )
     axes.set(yscale="log", xlabel=r"$\beta$", ylabel="minus the 8 eigenvalues below 0", ylim=(0.4, 1200.0))
     axes.text(3.0, 60.0, r"$e^\beta$", size=style.TEXT, color=style.GREY, ha="right")
     axes.legend(loc="upper left")

@@ -21,7 +21,7 @@ from theory.particles.studies.settings import (
     STAIRCASE_WEIGHTS as MASSES,
 )
 
-TITLE = "staircase of the energy of four clusters in log time, and the lifetimes that predict it"
+TITLE = "the energy of four clusters climbs a staircase in log time, as their lifetimes predict"
 STUDY = studies.staircase
 CLAIMS = ("metastable.staircase", "metastable.steps")
 

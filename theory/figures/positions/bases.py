@@ -14,7 +14,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.positions import studies
 
-TITLE = "which bases of rotary positions prefer similar keys at every distance"
+TITLE = "only some bases of rotary positions prefer similar keys at every distance, and they grow with the context"
 STUDY = studies.bases
 CLAIMS = ("rotary.islands", "rotary.least-base")
 

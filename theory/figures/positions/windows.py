@@ -17,7 +17,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.positions import studies
 
-TITLE = "how far influence travels through stacked sliding windows, over depth, with and without a residual"
+TITLE = "influence travels through stacked windows in proportion to depth, with a residual more slowly"
 STUDY = studies.horizons
 CLAIMS = ("influence.window",)
 

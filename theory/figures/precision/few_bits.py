@@ -16,7 +16,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.precision import studies
 
-TITLE = "what is lost of coordinates and of inner products in few bits"
+TITLE = "what few bits lose of coordinates and of inner products is known to a digit, and is not always as printed"
 STUDY = studies.distortions
 CLAIMS = ("quantised.distortion", "quantised.inner-product")
 
