@@ -32,7 +32,7 @@ def draw(table: Table) -> Figure:
     figure = style.canvas(style.DOUBLE, 2.9)
     axes = figure.subplot_mosaic([["a", "b", "c"], ["a", "b", "d"]], height_ratios=[1.7, 1.0])
     style.panel(axes["a"], "a", r"$\frac{2}{\varepsilon}(1-\mu_k)$ of layers, $\lambda_k$ of $-L$")
-    style.panel(axes["b"], "b", "what they differ by")
+    style.panel(axes["b"], "b", "they differ at order one")
     style.panel(axes["c"], "c", r"slowest rate, $p \propto e^{b\cos 2x}$")
     _spectra(axes["a"], axes["b"], table.where(part="layer"))
     _slowest(axes["c"], axes["d"], table.where(part="wells"))

@@ -34,7 +34,7 @@ def draw(table: Table) -> Figure:
     figure = style.canvas(style.DOUBLE, 2.2)
     carried, errors, averaged, orbits = figure.subplots(1, 4)
     style.panel(carried, "a", "carried, $t = 1$")
-    style.panel(errors, "b", "largest error")
+    style.panel(errors, "b", "error: order one")
     style.panel(averaged, "c", "turning scores")
     style.panel(orbits, "d", r"drift over $\varepsilon$")
     _carried(carried, errors, table.where(part="carried"))

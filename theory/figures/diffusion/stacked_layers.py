@@ -43,7 +43,7 @@ def draw(table: Table) -> Figure:
     axes = figure.subplot_mosaic([["a", "b", "c"]])
     style.panel(axes["a"], "a", "circle, quantile tokens")
     style.panel(axes["b"], "b", "sphere, functions of the height")
-    style.panel(axes["c"], "c", r"largest error at $t = 1/2$")
+    style.panel(axes["c"], "c", r"largest errors, orders 1 to 3")
     x = np.linspace(0.0, 2.0 * np.pi, 241)
     times, hues = (0.0, *STACK_TIMES), (style.GREY, *_HUES)
     for t, hue, values in zip(times, hues, _on_circle(x, times), strict=True):

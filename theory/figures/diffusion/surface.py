@@ -61,7 +61,7 @@ def _vase(axes: Axes, grid: PeriodicGrid, *, shaped: bool) -> None:
     up = height[:, np.newaxis] - _TILT * np.outer(radius, front)  # the half that is seen
     body = axes.pcolormesh(across, up, middle[:, np.newaxis] + 0.0 * side[1:], rasterized=True)
     body.set_array(None)
-    body.set_facecolor([tuple(face) for face in faces.reshape(-1, 4).tolist()])
+    body.set_facecolor([(r, g, b, a) for r, g, b, a in faces.reshape(-1, 4).tolist()])
     turn = np.linspace(0.0, _TURN, 200)
     rim = radius[-1] * np.cos(turn), height[-1] + _TILT * radius[-1] * np.sin(turn)
     axes.fill(*rim, color=_shades(scale[-1:])[0], linewidth=0)
@@ -105,7 +105,7 @@ def _change(axes: Axes, table: Table) -> None:
 
 
 def _error(axes: Axes, table: Table) -> None:
-    style.panel(axes, "e", "largest error")
+    style.panel(axes, "e", "error: order one")
     epsilons = np.array(table.levels("epsilon"))
     for kappa, hue, marker, label in (
         (1.0, style.BLUE, "o", "the limit above"),

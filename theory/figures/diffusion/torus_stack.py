@@ -38,7 +38,7 @@ def draw(table: Table) -> Figure:
     _map(after, TORUS_TIMES[-1], stack.where(epsilon=shown, t=TORUS_TIMES[-1]))
     style.panel(before, "a", "$h$, and lines of $p$")
     style.panel(after, "b", rf"$t = \frac{{1}}{{4}}$, {round(2.0 * TORUS_TIMES[-1] / shown)} layers")
-    style.panel(errors, "c", "largest error")
+    style.panel(errors, "c", "error: order one")
     style.panel(waves, "d", "equal tokens")
     before.set_ylabel("$x_2$")
     _errors(errors, stack)

@@ -27,7 +27,9 @@ _TEN = math.log(10.0)
 
 def draw(table: Table) -> Figure:
     """Draw diameters over depth twice, on scales for the start and for the end, and how the logarithm grows."""
-    figure, (first, second, third) = style.row(2.7, "first layers", "last layers", "growth of the logarithm")
+    figure, (first, second, third) = style.row(
+        2.7, "first layers: up or down", "last layers: ever more digits", "the logarithm triples"
+    )
     for start, hue in _SHOWN.items():
         for way, mark, line in (("pair", "o", "solid"), ("cloud", "^", "none"), ("residual", "s", (0, (1, 1.5)))):
             depth, logs = _path(table, way, start)

@@ -25,7 +25,10 @@ _PRINTED = (0.0, 1.0, 2.0, 4.0, 6.0)
 def draw(table: Table) -> Figure:
     """Draw determinants against the distance of the tokens, and what is sent to one place."""
     figure, (first, second) = style.row(
-        2.6, r"volume at the tokens $(0, t, -t)$", r"tokens with the image $(0, s, -s)$", widths=[1.1, 1.0]
+        2.6,
+        r"the determinant at $(0, t, -t)$ changes sign",
+        r"tokens that share the image $(0, s, -s)$",
+        widths=[1.1, 1.0],
     )
     _volumes(first, table)
     _preimages(second, table.where(part="preimages"))

@@ -27,8 +27,8 @@ def draw(table: Table) -> Figure:
     one = np.array([sharp_w1_constant(a) for a in fine])
     two = np.array([refined_w2_constant(a) for a in fine])
     old = np.exp(fine) * (1.0 + fine) + fine
-    style.panel(axes["a"], "a", "in $W_1$")
-    style.panel(axes["b"], "b", "in $W_2$")
+    style.panel(axes["a"], "a", "in $W_1$ it is reached")
+    style.panel(axes["b"], "b", "in $W_2$ it is not")
     style.panel(axes["c"], "c", "share of the constant found")
     axes["a"].plot(fine, one, color=style.BLACK)
     style.note(axes["a"], r"$e^{2\alpha}(1 + 2\alpha)$", (2.35, 4e3), ha="right")

@@ -67,7 +67,7 @@ def _levels(axes: Axes, x: Array, y: Array, value: Array, best: float, step: flo
 
 
 def _linear(axes: Axes, plane: Table) -> None:
-    style.panel(axes, "a", "no entropy")
+    style.panel(axes, "a", "no entropy: a vertex")
     x, y = _frame(axes)
     s1, s2 = (float(plane[name][0]) for name in ("s1", "s2"))
     for best, mark, colour, words in (

@@ -31,8 +31,8 @@ def draw(table: Table) -> Figure:
     figure = style.canvas(style.DOUBLE, 3.0)
     axes = figure.subplot_mosaic([["a", "b"], ["a", "c"]], width_ratios=[1.05, 1.0])
     style.panel(axes["a"], "a", r"paths of $p^*$; marks at $1/\tau = " + ", ".join(f"{x:g}" for x in _DOTS) + "$")
-    style.panel(axes["b"], "b", "Shannon entropy along the path")
-    style.panel(axes["c"], "c", "entries that have weight")
+    style.panel(axes["b"], "b", "entropy falls along the path")
+    style.panel(axes["c"], "c", "and entries lose their weight")
     for number, alpha in enumerate(studies.PATH_ORDERS):
         part = table.where(alpha=alpha)
         hue, dash, _ = _LOOKS[alpha]

@@ -48,9 +48,9 @@ def draw(table: Table) -> Figure:
         for end in (float(part["alone.hi"][0]), float(part["whole.hi"][0])):
             for panel in axes.values() if end > 0.0 else ():
                 panel.axvline(end, color=look["color"], zorder=1, **_END)
-    style.panel(axes["a"], "a", "Shannon entropy")
-    style.panel(axes["b"], "b", "size of the support")
-    style.panel(axes["c"], "c", "mean score")
+    style.panel(axes["a"], "a", "heat raises the entropy")
+    style.panel(axes["b"], "b", "and the support")
+    style.panel(axes["c"], "c", "cold raises the mean score")
     axes["a"].set(ylabel="$H_1$ in nats", ylim=(-0.08, 1.15 * np.log(n)))
     axes["b"].set(ylabel="scores with weight", ylim=(0.6, n + 0.4), yticks=range(1, n + 1))
     axes["c"].set(ylabel=r"$\langle p, s\rangle$", ylim=(mean - 0.15, top + 0.2))

@@ -29,7 +29,7 @@ _ROWS = (  # of each weight its colour, its name, and where the name stands in o
 def draw(table: Table) -> Figure:
     """Draw the sweep over the difference of two scores and that over the order."""
     figure, (left, right) = style.row(
-        2.6, "two scores", f"three scores, $s = ({', '.join(f'{s:g}' for s in studies.THREE)})$"
+        2.6, "two scores: from a curve to a step", f"three scores, $s = ({', '.join(f'{s:g}' for s in studies.THREE)})$"
     )
     _two(left, table.where(scores="two"))
     _three(right, table.where(scores="three"))

@@ -31,9 +31,9 @@ def draw(table: Table) -> Figure:
     """Draw the root mean square of one token's error, its ratio to the prediction, and distances of clouds."""
     figure = style.canvas(style.DOUBLE, 3.0)
     axes = figure.subplot_mosaic([["a", "c"], ["b", "c"]], height_ratios=[2.3, 1.0])
-    style.panel(axes["a"], "a", "one token against its mean-field path")
-    style.panel(axes["b"], "b", "measured / predicted")
-    style.panel(axes["c"], "c", "the cloud against its law")
+    style.panel(axes["a"], "a", "one token nears its mean-field path")
+    style.panel(axes["b"], "b", "measured over predicted")
+    style.panel(axes["c"], "c", "the cloud nears its law slowly")
     for series in np.unique(table.where(part="end")["series"]).tolist():
         for d in np.unique(table.where(part="end", series=series)["d"]).tolist():
             _token(axes["a"], axes["b"], table.where(series=series, d=d), series, d)

@@ -25,7 +25,7 @@ _HUES = (style.SKY, style.BLUE, style.GREEN, style.VERMILION)
 def draw(table: Table) -> Figure:
     """Draw the cosine and the Jacobian for one overlap, and the cosine for two."""
     figure, (first, second, third) = style.row(
-        2.7, r"outputs, $\rho = 1/2$", r"gradients, $\rho = 1/2$, $d = n$", "two overlaps, two thresholds"
+        2.7, r"outputs collapse, $\rho = 1/2$", r"and gradients vanish, $d = n$", "two overlaps, two thresholds"
     )
     half = table.where(overlap=0.5)
     _curves(first, half.where(quantity="cosine"))

@@ -41,7 +41,7 @@ _LAST = 8.0  # of the times in the first panel
 def draw(table: Table) -> Figure:
     """Draw the logarithm of the variance, its slopes over doublings of time, and the decay."""
     figure, (first, second, third) = style.row(
-        2.75, "variance, $v = 1$", "slope over a doubling of time", r"decay, $\alpha < 0$"
+        2.75, "variance, $v = 1$", "exponential at one of two rates", r"decay is algebraic, $\alpha < 0$"
     )
     for system, (mark, hue) in _GROWING.items():
         part = _rows(table, system)

@@ -29,7 +29,7 @@ _TEN = math.log(10.0)
 def draw(table: Table) -> Figure:
     """Draw gaps over time twice, on scales for both placements, and slopes of the decades."""
     figure, (first, second, third) = style.row(
-        2.9, "Pre-LN and Post-LN", "Post-LN, times $e^{2t}$", "Pre-LN, slope of a decade"
+        2.9, "Pre-LN is slow, Post-LN fast", "Post-LN, times $e^{2t}$", "Pre-LN: slopes tend to $-2$"
     )
     for case, (n, beta, gap) in enumerate(SIMPLICES):
         simplex = Equiangular(n, beta)

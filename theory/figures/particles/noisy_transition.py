@@ -27,7 +27,9 @@ _DASH = (0, (3, 1.5))
 
 def draw(table: Table) -> Figure:
     """Draw the order parameter, the free energy along the same branches, and the coefficient that changes its sign."""
-    figure, (first, second, third) = style.row(2.7, "order parameter", "free energy of the branch", "onset of order")
+    figure, (first, second, third) = style.row(
+        2.7, "order over the strength", "free energy of the branch", "continuous, or with a jump"
+    )
     for beta, hue in _SHOWN.items():
         _branch(first, second, table, beta, hue)
     for each in (first, second):

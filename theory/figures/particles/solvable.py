@@ -34,7 +34,9 @@ _GUIDE: dict[str, Any] = {"color": style.GREY, "linewidth": 0.6, "linestyle": (0
 
 def draw(table: Table) -> Figure:
     """Draw distances, their rates, and the rates about the time log n."""
-    figure, (first, second, third) = style.row(2.75, "distance to consensus", "its rate", r"about the time $\log n$")
+    figure, (first, second, third) = style.row(
+        2.75, "finite $n$ leaves the mean field", "at the rate 1 for 1/2", r"about the time $\log n$"
+    )
     grid = table.where(part="grid")
     many = int(grid["n"].max())
     r = np.sqrt(_growth(_TIMES) / (1.0 + _growth(_TIMES)))
