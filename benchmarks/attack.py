@@ -4,7 +4,7 @@
 
 Layers are drawn with one to four numbers a token, one or two heads, masks, biases, rotary positions, residual
 connections and distances. Batches of tokens, masses and displacements climb by Adam on gradients of PyTorch, from
-random starts until the time of a metric is over; half of it goes to constants of the ball, half to those at given
+random starts until the time of a metric is over (of the processor); half of it goes to constants of the ball, half to those at given
 tokens. What is printed is found over certified: a number above one is a fault.
 """
 
@@ -101,8 +101,8 @@ def size(moves: Tensor, logs: Tensor, p: float) -> Tensor:
 def climb(layer: Layer, d: int, ratio: Any, shapes: int, seconds: float, seed: int) -> float:
     """Return the largest ratio that batches of starts lead to."""
     generator = torch.Generator().manual_seed(seed)
-    best, stop = 0.0, time.perf_counter() + seconds
-    while time.perf_counter() < stop:
+    best, stop = 0.0, time.process_time() + seconds
+    while time.process_time() < stop:
         spread = 10.0 ** (torch.rand((BATCH, 1, 1), generator=generator, dtype=torch.float64) * 2.0 - 1.0)
         start = [
             spread * torch.randn((BATCH, TOKENS, d), generator=generator, dtype=torch.float64) for _ in range(shapes)
@@ -121,7 +121,7 @@ def climb(layer: Layer, d: int, ratio: Any, shapes: int, seconds: float, seed: i
                 if x.grad is not None:  # masses are not always free
                     x.grad.nan_to_num_(0.0, 0.0, 0.0)
             steps.step()
-            if time.perf_counter() > stop:
+            if time.process_time() > stop:
                 break
     return best
 
@@ -132,7 +132,7 @@ def in_ball(radius: float, p: float, massive: bool) -> Any:
     def ratio(layer: Layer, x: Tensor, h: Tensor, logs: Tensor) -> Tensor:
         points = radius * x / torch.clamp(x.norm(dim=-1, keepdim=True), min=1.0)
         masses = logs.log_softmax(-1) if massive else torch.full_like(logs, -math.log(TOKENS))
-        _, moved = torch.func.jvp(lambda y: layer(y, masses), (points,), (h,))
+        moved = torch.func.jvp(lambda y: layer(y, masses), (points,), (h,))[1]
         return size(moved, masses, p) / size(h, masses, p)
 
     return ratio
@@ -157,7 +157,7 @@ def attack(k: int, seconds: float) -> list[dict[str, Any]]:
     layer, d = Layer(weights, options), weights["w_query"].shape[1]
     whole = certify(**weights, **options, radius=radius, n=TOKENS)
     tokens = np.random.default_rng([2027, k]).uniform(-radius, radius, size=(TOKENS, d)) / math.sqrt(d)
-    positions = {"base": BASE} if options["rotary"] else {}
+    positions: dict[str, Any] = {"base": BASE} if options["rotary"] else {}
     local = certify_at(tokens, **weights, **{o: v for o, v in options.items() if o != "rotary"}, **positions)
     rows = [row for row in whole.rows if row.constant is not None]
     each = seconds / (2 * len(rows))
@@ -179,7 +179,7 @@ def attack(k: int, seconds: float) -> list[dict[str, Any]]:
 def main() -> None:
     """Attack layers, one after another, and print the largest ratios."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--seconds", type=float, default=60.0, help="for every layer")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of the processor, for every layer")
     parser.add_argument("--layers", type=int, default=20)
     parser.add_argument("--out", type=Path, help="a CSV file of all rows")
     options = parser.parse_args()
