@@ -4,8 +4,8 @@
 
 Layers are drawn with one to four numbers a token, one or two heads, masks, biases, rotary positions, residual
 connections and distances. Batches of tokens, masses and displacements climb by Adam on gradients of PyTorch, from
-random starts until the time of a metric is over (of the processor); half of it goes to constants of the ball, half to those at given
-tokens. What is printed is found over certified: a number above one is a fault.
+random starts until the time of a metric is over, of the processor; half of it goes to constants of the ball, half to
+those at given tokens. What is printed is found over certified: a number above one is a fault.
 """
 
 from __future__ import annotations
