@@ -154,8 +154,30 @@ def test_a_ball_bounds_more_and_products_more_still(options):
         assert row.local.norm.hi < own <= products
         assert row.bounds["found"] <= own
         published = row.bounds["published"]
-        assert (published is None) is ("causal" in options or row.local.metric != "frobenius")
+        assert (published is None) is (row.local.metric != "frobenius")
         assert published is None or own < published
+
+
+@pytest.mark.parametrize("score", ["dot", "distance"])
+def test_published_constants_hold_under_a_mask(score):
+    weights = {**WEIGHTS, "w_key": WEIGHTS["w_query"] if score == "distance" else WEIGHTS["w_key"]}
+    for options in ({}, {"causal": True}):
+        kinds = {"heads": 2, "score": score, **options}
+        here = certify_at(TOKENS, **weights, **kinds)
+        ball = certify(**weights, radius=here.radius, n=5, **kinds)
+        (row,) = [row for row in compare(ball, here, **weights, **{"causal": False, "residual": False, **kinds})
+                  if row.local.metric == "frobenius"]  # fmt: skip
+        assert here.row("frobenius").norm.hi < row.bounds["published"]
+        assert ball.row("frobenius").lower < row.bounds["published"]
+    flat = {**WEIGHTS, "w_query": np.zeros((4, 3)), "heads": 2, "causal": True}
+    here = certify_at(TOKENS, **flat)
+    ball = certify(**flat, radius=here.radius, n=5)
+    row = compare(ball, here, **flat, residual=False, score="dot")[2]
+    assert row.local.norm.hi < row.bounds["published"]
+    biased = {**WEIGHTS, "b_query": np.ones(4), "heads": 2}
+    row = compare(certify(**biased, radius=3.0, n=5), certify_at(TOKENS, **biased), **biased, causal=False,
+                  residual=False, score="dot")[2]  # fmt: skip
+    assert row.bounds["published"] is None
 
 
 TURNED = {name: 0.5 * RNG.normal(size=(8, 3)) for name in ("w_query", "w_key", "w_value")} | {

@@ -32,5 +32,6 @@ if TYPE_CHECKING:
         trained_layer as trained_layer,
         trained_metric as trained_metric,
     )
+    from theory.experiments.studies.walked import walked_layers as walked_layers
 
 open_lazily(__name__)

@@ -1,8 +1,9 @@
 r"""How near attention on a ball comes to its constants in :math:`W_1`, :math:`W_2` and :math:`W_\infty`.
 
-Above, the constants as lines and the stretches that were found as marks; below, the marks as shares of the constant
-:math:`C_p`. In :math:`W_1` a light atom far from the others comes to the constant as :math:`\alpha` grows, in
-:math:`W_2` a heavier one to :math:`3\sqrt3/8` of it, in :math:`W_\infty` a query between two keys to all of it.
+Above, the constants as lines and the stretches that were found as marks; below, the marks as shares of the solid line,
+which in :math:`W_1` is the least constant there is: a light atom far from the others comes to it. In :math:`W_2` a
+heavier one comes to :math:`3\sqrt3/8` of :math:`C_2` as :math:`\alpha` grows, in :math:`W_\infty` a query between two
+keys to all of :math:`C_\infty`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.lipschitz import studies
-from theory.lipschitz.constants import interpolated_constant, joint_constant, measure_constant, schur_constant
+from theory.lipschitz.constants import interpolated_constant, joint_constant, schur_constant, sharp_w1_constant
 from theory.lipschitz.studies import stretches
 
 TITLE = "clouds on a ball reach the constant in W1, and those found stay below it in W2 and W infinity"
@@ -28,21 +29,22 @@ Bound = Callable[[float], float]
 
 
 class _Panel(NamedTuple):
-    """A metric, its exponent, and the lines other than its own constant: name, dashes, function."""
+    """A metric, its own constant, and other lines: name, dashes, function."""
 
     metric: str
-    p: float
     title: str
     own: str
+    bound: Bound
     others: tuple[tuple[str, tuple[float, ...], Bound], ...]
 
 
 _PANELS = (
-    _Panel("W1", 1.0, "$W_1$", r"$C_1 = e^{2\alpha}(1 + 2\alpha) + \alpha$",
-           ((r"$e^{2\alpha}(1 + 2\alpha)$", (1.0, 1.5), measure_constant),)),
-    _Panel("W2", 2.0, "$W_2$", r"$C_2 = e^{\alpha}(1 + \alpha) + \alpha$",
-           ((r"Schur's test", (4.0, 1.5), lambda a: schur_constant(a, 2.0)), ("$C_1$", (1.0, 1.5), joint_constant))),
-    _Panel("Winf", math.inf, r"$W_\infty$", r"$C_\infty = 1 + 2\alpha$", ()),
+    _Panel("W1", "$W_1$", r"$e^{2\alpha}(1 + 2\alpha)$", sharp_w1_constant,
+           ((r"$C_1 = e^{2\alpha}(1 + 2\alpha) + \alpha$", (1.0, 1.5), joint_constant),)),
+    _Panel("W2", "$W_2$", r"$C_2 = e^{\alpha}(1 + \alpha) + \alpha$", lambda a: interpolated_constant(a, 2.0),
+           ((r"Schur's test", (4.0, 1.5), lambda a: schur_constant(a, 2.0)),
+            ("$C_1$", (1.0, 1.5), joint_constant))),
+    _Panel("Winf", r"$W_\infty$", r"$C_\infty = 1 + 2\alpha$", lambda a: interpolated_constant(a, math.inf), ()),
 )  # fmt: skip
 _WAYS = (
     ("random", "worst of random clouds", style.SKY, "o", 3.2),
@@ -62,7 +64,7 @@ def draw(table: Table) -> Figure:
         for way, words, hue, mark, size in _WAYS:
             alphas, found = stretches(table, panel.metric, way)
             middle = np.array([interval.mid for interval in found])
-            shares = middle / np.array([interpolated_constant(alpha, panel.p) for alpha in alphas.tolist()])
+            shares = middle / np.array([panel.bound(alpha) for alpha in alphas.tolist()])
             filled = way != "climbed"
             for each, values in ((above, middle), (below, shares)):
                 each.plot(
@@ -89,7 +91,7 @@ def draw(table: Table) -> Figure:
             handlelength=2.0,
         )
     axes[0, 0].set_ylabel("stretch of a distance")
-    axes[1, 0].set_ylabel("stretch over $C_p$")
+    axes[1, 0].set_ylabel("stretch over solid line")
     marks = [line for line in axes[0, 0].get_lines() if line.get_linestyle() in ("None", "none")]
     figure.legend(handles=marks, loc="outside upper center", ncols=3)
     return figure
@@ -98,7 +100,7 @@ def draw(table: Table) -> Figure:
 def _bounds(axes: Axes, panel: _Panel, low: float, high: float) -> None:
     """Draw the constant of the metric solid and the others dashed."""
     across = np.geomspace(low, high, 200)
-    own = [interpolated_constant(alpha, panel.p) for alpha in across.tolist()]
+    own = [panel.bound(alpha) for alpha in across.tolist()]
     axes.plot(across, own, color=style.BLACK, label=panel.own)
     for words, dashes, bound in panel.others:
         values = [bound(alpha) for alpha in across.tolist()]

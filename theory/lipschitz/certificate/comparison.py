@@ -2,10 +2,19 @@ r"""The norm of a layer at given tokens beside what is said of it on the ball th
 
 *Products* are the theorems of this room with :math:`\|W_Q\|\|W_K\|` for the norm of the form and
 :math:`\|W_O\|\|W_V\|` for that of the values, as where products of matrices are not formed. *Published*, in the
-Frobenius norm without a mask: of dot products :math:`\sqrt3\,\|V\|\sqrt{\alpha^2(4n + 1) + n}` and
+Frobenius norm: of dot products :math:`\sqrt3\,\|V\|\sqrt{\alpha^2(4n + 1) + n}` and, without a mask,
 :math:`\|V\|(1 + 3\alpha)e^{2\alpha}`, the smaller, added over heads (Castin, Ablin, Peyré), of distance attention
 :math:`\sqrt n(1 + 4c_n)(\sum_h\|A_h\|^2\|W_V^h\|^2)^{1/2}\|W_O\|` (Kim, Papamakarios, Mnih, as mended in
 :func:`theory.lipschitz.constants.tied_constants`).
+
+Of a mask the last holds since :math:`1 + 4c_n` bounds every row that sees its own token
+(``distance-attention.max-norm``), and the first since it is a bound of rows: with :math:`\sum_jP_{ij}|x_j - m_i|^2 \le
+R^2` row i has
+
+.. math:: |dF_i|^2 \le 3\|V\|^2\Big[(1 + \alpha^2)\sum_jP_{ij}|h_j|^2 + \alpha^2|h_i|^2\Big],
+
+and columns of P sum to at most n, masked or not: :math:`\sqrt3\,\|V\|\sqrt{\alpha^2(n + 1) + n}`, which is less. Of
+query biases and of positions neither paper says anything.
 
 References
 ----------
@@ -67,8 +76,8 @@ def _added(layer: AttentionWeights, constant: float | None) -> float | None:
 
 
 def _published(layer: AttentionWeights, certificate: Certificate, n: int) -> float | None:
-    """Return the constant of the literature; None under a mask, a bias or positions, of which it says nothing."""
-    if layer.causal or layer.b_query is not None or certificate.rotary:
+    """Return the constant of the literature; None with a bias or positions, of which it says nothing."""
+    if layer.b_query is not None or certificate.rotary:
         return None
     norms = layer.norms()
     if layer.score == "distance":
@@ -77,12 +86,14 @@ def _published(layer: AttentionWeights, certificate: Certificate, n: int) -> flo
         return math.sqrt(n) * rows * math.hypot(*(form.hi * own.hi for form, own in pairs)) * norms.out.hi
     total = 0.0
     for alpha, value in zip(certificate.alphas, norms.values, strict=True):
-        total += value.hi * (_least(alpha, n) if alpha > 0.0 else 1.0)
+        flat = math.sqrt(n) if layer.causal else 1.0  # of a form that is zero
+        total += value.hi * (_least(alpha, n, layer.causal) if alpha > 0.0 else flat)
     return total
 
 
-def _least(alpha: float, n: int) -> float:
+def _least(alpha: float, n: int, causal: bool) -> float:
     try:
-        return min(frobenius_constants(alpha, n).published, published_constant(alpha))
+        rows = frobenius_constants(alpha, n).published
+        return rows if causal else min(rows, published_constant(alpha))
     except ValueError:  # float64 cannot hold one of them
         return math.inf

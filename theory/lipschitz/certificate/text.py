@@ -122,7 +122,10 @@ def _local_text(compared: list[Comparison]) -> str:
         values = [
             *first,
             _digits(here.bound, _UP),
-            *("-" if v is None else _digits(v, way) for v, way in zip(known, ways, strict=True)),
+            *(
+                _unknown(here.metric, name) if v is None else _digits(v, way)
+                for name, v, way in zip(FAMILIES, known, ways, strict=True)
+            ),
         ]
         size = here.norm.hi or math.inf
         ratios = [here.bound / size, *(None if v is None or v == math.inf else v / size for v in known)]
@@ -134,9 +137,15 @@ def _local_text(compared: list[Comparison]) -> str:
         "At the given tokens no small displacement is stretched by more than 'at tokens', to first order, and one by",
         "'at least'. Between any two places of all tokens, each within the reach of where it is, none is stretched by",
         "more than 'in reach'. For all tokens in the ball: the constant above, that by products of norms of matrices,",
-        "the published one, and, a lower bound only, what the search found. Below: multiples of 'at tokens'.",
+        "the published one, and, a lower bound only, what the search found. Below: multiples of 'at tokens'. What is",
+        "published is of the Frobenius norm, without biases and positions.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _unknown(metric: str, family: str) -> str:
+    """Return what stands where there is no number."""
+    return "not stated" if family == "published" and metric == "frobenius" else "-"
 
 
 def _local_row(row: Comparison) -> dict[str, Any]:
