@@ -505,6 +505,10 @@ BUGS = [
     bug("sine-turned", "selection.width", "positions/selection.py", ("-2 * re, 2 * im", "-2 * re, -2 * im")),
     bug("larger-side", "selection.width", "positions/selection.py", ("len(above) <= len(below)", "len(above) >= len(below)")),
     bug("ceiling-of-one-more", "selection.margin", "positions/selection.py", ("* (m - 1) * (m - k)", "* m * (m - k)")),
+    bug("squares-of-one", "softmax.gaussian-entropy", "maxent/gibbs/gaussian_scores.py", ("scale * (n - 1) * apart", "scale * n * apart")),
+    bug("another-gumbel-mean", "softmax.gaussian-entropy", "maxent/gibbs/gaussian_scores.py", ("+ ball(1).digamma()", "- ball(1).digamma()")),
+    bug("density-of-half", "softmax.gaussian-participation", "maxent/gibbs/gaussian_scores.py", ("** 2) / 2).exp() for i in range(-inner", "** 2)).exp() for i in range(-inner")),
+    bug("rank-of-gaps", "softmax.gap-counting", "maxent/gibbs/gap_counting.py", ("np.arange(2.0, s.size + 1.0)", "np.arange(1.5, s.size + 0.5)")),
     # least entropies and ranges of weights
     bug("gap-of-one-side", "softmax.least-entropy", "maxent/gibbs/spread.py", ("(k * (n - k))", "(n - k)"), ("(ball(n) /", "(ball(n - 1) /")),
     bug("others-with-the-token", "softmax.dispersion", "maxent/gibbs/spread.py", ('as_count(size, "size") - 1', 'as_count(size, "size")')),

@@ -85,6 +85,8 @@ VALID = {
     "gibbs.softmax_jacobian": {"weights": LAWS, "tau": 0.7},
     "gibbs.mean_multiplier": {"scores": ROW, "mean": 0.25},
     "gibbs.softmax_spectrum": {"weights": balls(LAW)},
+    "gibbs.gap_scale": {"scores": ROW},
+    "gibbs.gaussian_weights": {"size": 5, "deviation": 1.5},
     "gibbs.peak_entropy": {"size": 5, "norm": 1.5, "peaks": 2},
     "gibbs.weight_range": {"size": 5, "spread": 1.5},
     "gibbs.tokens_to_disperse": {"weight": 0.25, "spread": 1.5},

@@ -1,9 +1,26 @@
 """Widths that are planted in what speaks of Gibbs laws, depth and distances: a named test or claim catches each."""
 
+FEWER = "tests/maxent/test_length.py::test_sums_over_fewer_places_enclose_the_same"
+COARSE = "tests/maxent/test_length.py::test_a_coarse_convolution_encloses_the_functions"
 FIXED = "tests/lipschitz/test_fixed_points.py::test_posterior_is_attained"
 
 # name, what catches it, path under theory/, old text, new text
 WIDTHS = [
+    (
+        "gaussian-sum-exact",
+        FEWER,
+        "maxent/gibbs/gaussian_scores.py",
+        "n * s * weighted + summed * farthest / c",
+        "n * s * weighted",
+    ),
+    ("gaussian-square-exact", FEWER, "maxent/gibbs/gaussian_scores.py", "left + summed / c**2", "left"),
+    (
+        "gaussian-convolution-exact",
+        COARSE,
+        "maxent/gibbs/gaussian_scores.py",
+        "_wider(coefficient(zeroth, k), lost)",
+        "coefficient(zeroth, k)",
+    ),
     (
         "posterior-exact-steps",
         FIXED,

@@ -5,6 +5,11 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
+    from theory.maxent.gibbs.gap_counting import GapScale as GapScale, gap_scale as gap_scale
+    from theory.maxent.gibbs.gaussian_scores import (
+        GaussianWeights as GaussianWeights,
+        gaussian_weights as gaussian_weights,
+    )
     from theory.maxent.gibbs.moments import (
         Tilt as Tilt,
         match_moments as match_moments,
