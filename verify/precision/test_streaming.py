@@ -24,11 +24,10 @@ from theory.evidence import (
 )
 from theory.evidence.enclosure import coefficient, variable
 from theory.precision import round_to, stream_attention, stream_error, stream_row, studies
-from theory.precision.formats import FORMATS
-from theory.precision.streaming import WEIGHTS
 from verify import textbook
 
 FORMS = studies.FORMS
+WEIGHTS = ("bfloat16", "float16", "e4m3")  # formats to which weights are rounded
 FLASH = ("dao2023", "shah2024")
 SENTINEL = -1e5
 LONG = 1024  # keys up to which rounding weights is nearly all in tiles of 128
@@ -282,7 +281,7 @@ def heads(form, run):
     both, apart = np.ones((1, 2), dtype=bool), np.array([[1.0], [-1.0]])
     yield "cancelling", (np.array([[far, last]]), np.array([[far, 0.0], [far, 2.0**-9]]), apart, both, 1.0, None)
     if form in ("bfloat16", "float16"):
-        tie = np.array([[1.0], [1.0 + 2.0 * FORMATS[form].unit]])
+        tie = np.array([[1.0], [1.0 + (2.0**-7 if form == "bfloat16" else 2.0**-10)]])
         yield "mean on a tie", (np.zeros((1, 1)), np.zeros((2, 1)), tie, both, 1.0, None)
 
 
