@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_between, as_choice, as_count, as_flags, as_points, as_scores
+from theory._validate import as_between, as_choice, as_count, as_counts, as_flags, as_points, as_scores
 from theory.evidence import Interval, ball, hull, precision
 from theory.precision.formats import FORMATS, nearest
 
@@ -35,6 +35,7 @@ OUTPUTS = {"e4m3": "bfloat16"}  # where it is not the format itself
 _ULPS = 4  # taken: units of an exponential, two in the last place, as compilers for graphics processors document
 _FAR = {"float32": 110, "float64": 1000}  # derived: beyond e**-80 and e**-700 a key counts less, however it underflows
 _LARGEST, _ROOT = 1e30, 1e9  # taken: with which no sum or product leaves the range of float32
+_FEW = 16  # taken: below it sorting costs more than it saves
 _ENOUGH = (128, 512)  # bits; a power of e is no rational number, and the second settles what the first does not
 
 
@@ -91,7 +92,9 @@ def stream_row(
         raise ValueError(f"scores: expected one row, got shape {s.shape}")
     _as_moderate(s[np.isfinite(s)], "scores", _LARGEST)
     v = _as_moderate(as_points(values, "values", size=s.size), "values", _LARGEST)
-    if sorted(_keys(plan)) != list(range(s.size)):
+    tiles = _keys(plan)
+    keys = as_counts(np.concatenate(tiles), "plan", least=0) if tiles else np.zeros(0)
+    if not np.array_equal(np.sort(keys), np.arange(s.size)):
         raise ValueError(f"plan: expected every key from 0 to {s.size - 1} once, got {plan!r}")
     as_choice(form, "form", FORMATS)
     width = np.dtype(working(form))
@@ -217,12 +220,13 @@ def _as_moderate(numbers: NDArray[np.float64], name: str, most: float) -> NDArra
     return numbers
 
 
-def _keys(plan: Plan) -> list[int]:
+def _keys(plan: Plan) -> list[NDArray[Any]]:
+    """Return the keys of all tiles."""
     if isinstance(plan, tuple) and len(plan) == 2:
         return [*_keys(plan[0]), *_keys(plan[1])]
     if not (isinstance(plan, list) and all(isinstance(tile, (Sequence, np.ndarray)) for tile in plan)):
         raise TypeError(f"plan: expected a list of tiles or a tuple of two plans, got {plan!r}")
-    return [as_count(key, "plan", least=0) for tile in plan for key in tile]
+    return [np.asarray(tile) for tile in plan if len(tile)]
 
 
 def _read(s: Any, v: Any, plan: Plan, form: str) -> _State:
@@ -230,7 +234,8 @@ def _read(s: Any, v: Any, plan: Plan, form: str) -> _State:
         return _merged(_read(s, v, plan[0], form), _read(s, v, plan[1], form), form)
     state = _State(-math.inf, s.dtype.type(0.0), np.zeros(v.shape[1], dtype=v.dtype))
     for tile in plan:
-        state = _with_tile(state, s[list(tile)], v[list(tile)], form)
+        keys = np.asarray(tile, dtype=np.int64)
+        state = _with_tile(state, s[keys], v[keys], form)
     return state
 
 
@@ -268,8 +273,11 @@ def _coded(weights: Any, form: str) -> Any:
 
 
 def _exponentials(gaps: Any, form: str) -> Any:
+    width = working(form)
+    if gaps.size < _FEW:
+        return np.array([_exponential(gap, width) for gap in gaps.tolist()], dtype=gaps.dtype)
     different, at = np.unique(gaps, return_inverse=True)
-    return np.array([_exponential(gap, working(form)) for gap in different.tolist()], dtype=gaps.dtype)[at]
+    return np.array([_exponential(gap, width) for gap in different.tolist()], dtype=gaps.dtype)[at]
 
 
 @lru_cache(maxsize=1 << 16)

@@ -54,13 +54,13 @@ def edge(form: str, length: int) -> tuple[NDArray[np.float64], NDArray[np.float6
 
 
 def _mean(scores: NDArray[np.float64], values: NDArray[np.float64]) -> Any:
-    """Return the mean of one column of values in balls; equal scores are taken together."""
+    """Return the mean of one column of values in balls."""
     with precision():
-        top, mass, total = scores.max(), ball(0), ball(0)
-        for score in np.unique(scores).tolist():
-            term, own = (ball(score) - ball(float(top))).exp(), values[scores == score]
-            mass, total = mass + own.size * term, total + term * ball(math.fsum(own.ravel().tolist()))
-        return total / mass
+        different, at = np.unique(scores, return_inverse=True)
+        sums = np.bincount(at, weights=values[:, 0])  # exact: multiples of one power of two
+        terms = [(ball(score) - ball(float(different[-1]))).exp() for score in different.tolist()]
+        mass = sum((count * term for count, term in zip(np.bincount(at).tolist(), terms, strict=True)), ball(0))
+        return sum((ball(own) * term for own, term in zip(sums.tolist(), terms, strict=True)), ball(0)) / mass
 
 
 @study(Kind.CERTIFIED)

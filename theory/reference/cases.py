@@ -28,6 +28,7 @@ class Case:
     answers: Callable[[Inputs], Answers]
     form: str = "binary64"
     note: str = ""
+    answered: str = ""  # the format of the answers, where it is not that of the inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def _case(case: Case) -> dict[str, Any]:
         "name": case.name,
         **({"note": case.note} if case.note else {}),
         "inputs": {name: _tensor(values, case.form) for name, values in inputs.items()},
-        "answers": certified(lambda: case.answers(inputs), case.form),
+        "answers": certified(lambda: case.answers(inputs), case.answered or case.form),
     }
 
 

@@ -28,11 +28,15 @@ Answers = Mapping[str, NDArray[Any]]
 
 
 class Format(NamedTuple):
-    """A binary floating-point format: significant bits, exponents of the least and largest normal numbers."""
+    """A binary floating-point format: significant bits, exponents of the least and largest normal numbers.
+
+    ``largest`` is the largest number where it is not the one of all bits set.
+    """
 
     bits: int
     least: int
     most: int
+    largest: float = math.inf
 
 
 FORMATS = {
@@ -40,6 +44,7 @@ FORMATS = {
     "binary32": Format(24, -126, 127),
     "binary16": Format(11, -14, 15),
     "bfloat16": Format(8, -126, 127),
+    "e4m3": Format(4, -6, 8, 448.0),
 }
 
 
@@ -54,7 +59,7 @@ def certified(compute: Callable[[], Answers], form: str = "binary64") -> dict[st
     ----------
     compute : callable
         Returns named arrays whose entries are balls, or infinite floats, from exact numbers, in the precision in force.
-    form : {"binary64", "binary32", "binary16", "bfloat16"}
+    form : {"binary64", "binary32", "binary16", "bfloat16", "e4m3"}
         In which the nearest numbers are given.
 
     Raises
@@ -138,7 +143,8 @@ def _rounded(end: Any, target: Format) -> float:
     mantissa, power = (int(part) for part in abs(end).man_exp())
     place = max(exponent, target.least) - target.bits + 1
     units = round(mantissa * Fraction(2) ** (power - place))  # to even, as Python rounds a fraction
-    return sign * (math.inf if units.bit_length() + place > target.most + 1 else math.ldexp(units, place))
+    beyond = units.bit_length() + place > target.most + 1 or math.ldexp(units, place) > target.largest
+    return sign * (math.inf if beyond else math.ldexp(units, place))
 
 
 def _exponent(exact: Any) -> int:

@@ -24,14 +24,13 @@ from theory.evidence import (
 )
 from theory.evidence.enclosure import coefficient, variable
 from theory.precision import round_to, stream_attention, stream_error, stream_row, studies
-from theory.precision.formats import FORMATS
-from theory.precision.streaming import WEIGHTS
 from verify import textbook
 
 FORMS = studies.FORMS
+WEIGHTS = ("bfloat16", "float16", "e4m3")  # formats to which weights are rounded
 FLASH = ("dao2023", "shah2024")
 SENTINEL = -1e5
-TILE = 16
+LONG = 1024  # keys up to which rounding weights is nearly all in tiles of 128
 
 
 def truth(scores, values, sink=None):
@@ -91,7 +90,7 @@ def small_rows(root, count):
     return {name: (scores[-count:], values[-count:]) for name, (scores, values) in rows.items()}
 
 
-def in_tiles(n, size=TILE):
+def in_tiles(n, size):
     """Keys in order, some of them in each tile."""
     return [range(a, min(a + size, n)) for a in range(0, n, size)]
 
@@ -161,6 +160,13 @@ def test_forward(run, *, share=1.0, reached=0.9, rescaled=True, after=False, hid
         most = share * (float(np.abs(values).max()) * bound.weights + bound.least)
         return at_most(error, most, part=form, **case)
 
+    table = run.study(studies.stream_errors)
+    for row in range(len(table["length"])):
+        form, name, length = table["form"][row], table["row"][row], int(table["length"][row])
+        error, bound = table.intervals("error")[row], table.intervals("bound")[row]
+        yield at_most(error, share * bound, part=form, row=name, length=length)
+        if name == "edge" and form in WEIGHTS and length <= LONG:
+            yield at_least(error, reached * bound, part=f"edge in {form}", length=length)
     count = run.pick(quick=4, paper=5)
     for form in FORMS:
         bound = stream_error(count + 1, form=form)
@@ -213,7 +219,6 @@ def edges():
     return {
         **{form: (*studies.edge(form, 1024), in_tiles(1024, 128), 134) for form in WEIGHTS},
         **{form: (*studies.edge(form, 1024), [[key] for key in range(1024)], 1023) for form in ("float32", "float64")},
-        "float16 long": (*studies.edge("float16", 100_000), in_tiles(100_000, 128), 127 + 781),
         "float32 long": (*studies.edge("float32", 100_000), [range(100_000)], 99_999),
     }
 
@@ -276,7 +281,7 @@ def heads(form, run):
     both, apart = np.ones((1, 2), dtype=bool), np.array([[1.0], [-1.0]])
     yield "cancelling", (np.array([[far, last]]), np.array([[far, 0.0], [far, 2.0**-9]]), apart, both, 1.0, None)
     if form in ("bfloat16", "float16"):
-        tie = np.array([[1.0], [1.0 + 2.0 * FORMATS[form].unit]])
+        tie = np.array([[1.0], [1.0 + (2.0**-7 if form == "bfloat16" else 2.0**-10)]])
         yield "mean on a tie", (np.zeros((1, 1)), np.zeros((2, 1)), tie, both, 1.0, None)
 
 

@@ -121,11 +121,12 @@ def attended(q, k, case, *, seen=True):
 def gradients(case, *, seen=True):
     """The gradients of <g, output> by the usual steps: those of weights, scores, queries, keys, values and sink."""
     q, k, v, g = (balls(given(case, name)) for name in ("queries", "keys", "values", "cotangent"))
-    scale = ball(float(given(case, "scale")))
+    scale, factor = ball(float(given(case, "scale"))), ball(float(given(case, "value_scale", 1.0)))
+    v = v * factor
     p, total, _ = attended(q, k, case, seen=seen)
     reads = (g * (p @ v)).sum(axis=1, keepdims=True)
     scores = p * (g @ v.T - reads)
-    found = {"queries": (scores @ k) * scale, "keys": (scores.T @ q) * scale, "values": p.T @ g}
+    found = {"queries": (scores @ k) * scale, "keys": (scores.T @ q) * scale, "values": p.T @ g * factor}
     if given(case, "bias") is not None:
         found["bias"] = scores
     if given(case, "sink") is not None:
@@ -254,6 +255,7 @@ def tiles(masked):
     for case in cases("streaming"):
         with precision(FAR):
             q, k, v = (balls(given(case, name)) for name in ("queries", "keys", "values"))
+            v = v * ball(float(given(case, "value_scale", 1.0)))
             terms = textbook.exp((q @ k.T) * ball(float(given(case, "scale"))))
             shown = given(case, "mask", np.ones(terms.shape, dtype=bool)) | (not masked)
             terms = np.where(shown, terms, ball(0))
@@ -274,6 +276,55 @@ def tiles(masked):
             }
             for name, values in known.items():
                 yield case, name, values, "streaming"
+            if "cotangent" in case["inputs"]:
+                for name, values in gradients(case, seen=masked).items():
+                    yield case, f"grad_{name}", values, "streaming gradients"
+
+
+def nearness(others):
+    """The root of z exp(1 + z) = n - 1, by Newton's method, and enclosed by a change of sign."""
+    z = ball(others + 1).log().mid()
+    for _ in range(40):
+        value = (1 + z).exp()
+        z = (z - (z * value - others) / ((1 + z) * value)).mid()
+    reach = z * ball("1/2") ** (BITS - 24)
+    low, high = z - reach, z + reach
+    assert low * (1 + low).exp() < others < high * (1 + high).exp()
+    return low.union(high)
+
+
+def bounds(halved):
+    """Tolerances, from their formula; of widths, and of lengths."""
+    for case in cases("tolerances"):
+        form = case["name"].partition("-")[0]
+        bits, least, times = {
+            "binary64": (53, -1022, 0), "binary32": (24, -126, 0), "binary16": (11, -14, 0), "bfloat16": (8, -126, 0),
+            "e4m3": (4, -6, 8),
+        }[form]  # fmt: skip
+        wide = form in ("binary64", "binary32")
+        double = 2 if halved else 1
+        with precision(BITS):
+            u = ball("1/2") ** (53 if form == "binary64" else 24) / double
+            if "width" in case["inputs"]:
+                steps = int(given(case, "width")) + 4
+                yield case, "scores", [steps * u / (1 - steps * u)], "tolerances"
+                continue
+            n, c, r = (int(given(case, name)) for name in ("length", "additions", "rises"))
+            others, rounded, speck = n - 1, ball("1/2") ** bits / double, ball("1/2") ** (bits - least + times)
+            lost = max(
+                others * rounded / (2 + others * (1 + rounded)), others * speck / (1 + others * speck),
+                key=lambda b: b.mid(),
+            )  # fmt: skip
+            away = -(r + 1) * (1 - 4 * u).log()
+            mean = nearness(others)
+            total = away + 2 * u * (away + mean) / (1 - u) + n * ball("1/2") ** (1000 if form == "binary64" else 110)
+            total = total + ((2 * c + 2 * r + 4) * u / (1 - u)).exp() * (1 + (0 if wide else lost)) - 1
+            own = ball("1/2") ** (8 if form == "e4m3" else bits) / double
+            yield case, "weights", [total], "tolerances"
+            yield case, "output", [ball(0) if wide else own * (1 + total)], "tolerances"
+            end = -126 - 8 if form == "e4m3" else least - bits
+            under = ball(2) ** end + n * ball(2) ** (-1021 if form == "binary64" else -125)
+            yield case, "least", [under / double], "tolerances"
 
 
 def _average(sums, mass):
@@ -414,7 +465,7 @@ def constants(off, halved):
     Claim(
         "reference.digits",
         "the files of known answers hold fifteen digits of the definitions",
-        r"every answer lies between its published ends, which agree to fifteen significant digits: softmax, logsumexp, attention with masks, weights and sinks, whole and by tiles of keys, entmax of orders 1 to 10, their derivatives, $W_1$ of small clouds, Lipschitz constants and norms of Jacobians",
+        r"every answer lies between its published ends, which agree to fifteen significant digits: softmax, logsumexp, attention with masks, weights and sinks, whole and by tiles of keys, with gradients, tolerances of kernels, entmax of orders 1 to 10, their derivatives, $W_1$ of small clouds, Lipschitz constants and norms of Jacobians",
         assumptions=(
             "inputs are the floats that the files give",
             r"magnitudes of at least $10^{-100000}$",
@@ -435,6 +486,7 @@ def test_digits(run, *, off=0, masked=True, swapped=False, squared=False, halved
         *tiles(masked),
         *derivatives_of_rows(masked),
         *laws(swapped),
+        *bounds(halved),
     ]:
         yield from compared(case, name, values, off, part=part)
     yield from clouds(off, squared)

@@ -27,6 +27,7 @@ from theory.maxent import entmax, entmax_vjp, log_softmax, softmax, softmax_valu
 from theory.maxent.gibbs import softmax_spectrum
 from theory.maxent.losses import law_error
 from theory.maxent.sparse import entmax_alpha_derivative, entmax_norm, entmax_threshold
+from theory.precision import stream_error
 from verify import textbook
 from verify.reference.test_digits import cases, filed, given, listed
 
@@ -165,11 +166,24 @@ def constants():
             yield value, claimed, size, f"{kind} constants", case
 
 
+@listed
+def tolerances():
+    """Bounds of kernels."""
+    names = {"binary64": "float64", "binary32": "float32", "binary16": "float16"}
+    for case in cases("tolerances"):
+        form = case["name"].partition("-")[0]
+        asked = {name: int(given(case, name)) for name in case["inputs"]}
+        found = stream_error(**{"length": 1, **asked}, form=names.get(form, form))
+        for name in case["answers"]:
+            claimed = answer(case, name)[()]
+            yield getattr(found, name), claimed, 1 if claimed == 0 else abs(claimed), "tolerances", case
+
+
 @verifies(
     Claim(
         "reference.instruments",
         "the enclosures of the suite's own functions hold the known answers",
-        r"softmax, its logarithm and products, logsumexp, entmax with threshold and derivatives, causal and weighted attention, $W_1$ and Lipschitz constants, asked with enclosures, answer enclosures that hold the published values",
+        r"softmax, its logarithm and products, logsumexp, entmax with threshold and derivatives, causal and weighted attention, $W_1$, Lipschitz constants and bounds of kernels, asked with enclosures, answer enclosures that hold the published values",
         assumptions=(
             "inputs that the functions take: finite gaps, priors of total one, a key for every query",
             "weights of entmax and their derivatives up to order two, thresholds at all orders",
@@ -181,7 +195,7 @@ def constants():
     bug("other-order", "the order of entmax is an eighth larger", shift=0.125),
 )
 def test_instruments(run, *, factor=1.0, masked=True, causal=True, shift=0.0):
-    found = [*rows(masked), *laws(masked, shift), *heads(causal), *clouds(), *constants()]
+    found = [*rows(masked), *laws(masked, shift), *heads(causal), *clouds(), *constants(), *tolerances()]
     for measured, claimed, scale, part, case in found:
         yield equals(measured, claimed * ball(factor), scale=scale, part=part, case=case["name"])
 
