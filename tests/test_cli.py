@@ -46,7 +46,7 @@ def test_help_loads_nothing_slow():
         "print(sorted({'numpy', 'scipy', 'numba', 'matplotlib', 'ot', 'sympy', 'flint', 'rich'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)  # noqa: S603
-    assert "list,explain,cite,bundle,report,site,certify,look,doctor,reference,prove" in done.stdout
+    assert "list,explain,cite,bundle,report,site,certify,look,doctor,reference,prove,completion" in done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
 
 

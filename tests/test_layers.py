@@ -65,7 +65,7 @@ HOMES = {  # a package and the only places that may import it
     "math_core": ("site/",),
     "markdown_it": ("site/",),
     "mdit_py_plugins": ("site/",),
-    "pybtex": ("site/",),
+    "pybtex": ("site/", "report/csl.py"),
     "jax": (),
     "safetensors": ("lipschitz/certificate/weights_file.py",),
     "pytest": ("evidence/plugin.py",),

@@ -21,6 +21,7 @@ from pathlib import Path
 _SITE = ("jinja2", "markupsafe", "math_core", "markdown_it", "mdit_py_plugins", "pybtex")  # modules of the extra
 _VERDICTS = ("supported", "refuted", "inconclusive", "vacuous")  # those of theory.evidence.judge, which loads NumPy
 _PROOFS = ("none", "printed", "refereed", "formal in part", "formal")  # of theory.report.proofs
+_FORMATS = ("bibtex", "latex", "csl", "markdown", "numbers", "json", "schema")
 _KINDS = ("proved", "certified", "numeric", "estimated", "trend", "statistical")  # of theory.evidence.interval, as well
 
 
@@ -59,8 +60,9 @@ def _parser() -> argparse.ArgumentParser:
     cited = verbs.add_parser(
         "cite", parents=[common, notes], help="BibTeX, and a line of LaTeX with certified digits only"
     )
-    cited.add_argument("id", metavar="ID", help="a claim, as `list` names it")
-    cited.add_argument("--format", choices=("bibtex", "latex"), help="one of the two (default: both)")
+    cited.add_argument("ids", nargs="*", metavar="ID", help="a claim, as `list` names it")
+    cited.add_argument("--all", action="store_true", help="all claims, with all sources")
+    cited.add_argument("--format", choices=_FORMATS, help="one of these (default: bibtex, then latex)")
     bundled = verbs.add_parser("bundle", parents=[common, notes], help="the results as a paper: LaTeX that compiles")
     bundled.add_argument("--paper", type=Path, required=True, metavar="OUT", help="folder that it is written into")
     index = verbs.add_parser("report", parents=[common, notes], help="renew the theorem index of paper_notes.md")
@@ -89,6 +91,8 @@ def _parser() -> argparse.ArgumentParser:
     proved = verbs.add_parser("prove", help="compile the theorems that Coq checks, against their manifest")
     proved.add_argument("ids", nargs="*", metavar="ID", help="a claim, or a theorem (default: all)")
     proved.add_argument("--record", action="store_true", help="write the manifest: theorems and claims were compared")
+    shells = verbs.add_parser("completion", help="print a script with which a shell completes commands and claims")
+    shells.add_argument("shell", choices=("bash", "zsh", "fish"), help="which shell")
     return parser
 
 
@@ -235,7 +239,7 @@ def _reference(options: argparse.Namespace) -> int:
 
 
 def _answer(options: argparse.Namespace) -> tuple[str, int]:
-    own = {"list": _list, "bundle": _bundle, "report": _report, "site": _site, "prove": _prove}
+    own = {"list": _list, "bundle": _bundle, "report": _report, "site": _site, "prove": _prove, "completion": _complete}
     if options.verb in own:
         return own[options.verb](options)
     return ("\n".join(_explanations(options)) if options.verb == "explain" else _citation(options)), 0
@@ -271,16 +275,41 @@ def _prove(options: argparse.Namespace) -> tuple[str, int]:
     return formal.prove(options.ids, record=options.record)
 
 
-def _citation(options: argparse.Namespace) -> str:
-    from theory.report import archive, citation, locations  # noqa: PLC0415
+def _complete(options: argparse.Namespace) -> tuple[str, int]:
+    from theory.report import archive, completion, locations  # noqa: PLC0415
 
-    folder, name = _record_folder(options, options.id)
-    record = archive.find(folder, name)
-    if options.format == "latex":
-        return f"{citation.latex(record)}\n"
-    notes = options.notes or (locations.notes_above(folder) if record.claim.cites else None)
-    bibtex = citation.bibtex(record, notes)
-    return f"{bibtex}\n" if options.format == "bibtex" else f"{bibtex}\n\n{citation.latex(record)}\n"
+    claims = [path.stem for path in archive.record_paths(locations.evidence_folder())]
+    return completion.script(_parser(), options.shell, claims), 0
+
+
+def _citation(options: argparse.Namespace) -> str:
+    from theory.report import archive, citation, citing, csl, locations, proofs  # noqa: PLC0415
+
+    if options.format == "schema":
+        return citing.schema()
+    if options.all == bool(options.ids):
+        raise archive.ArchiveError(
+            "cite: expected ids of claims or --all, got " + ("both" if options.all else "neither")
+        )
+    found = [_record_folder(options, name) for name in options.ids]
+    folder = found[0][0] if found else options.evidence or locations.evidence_folder()
+    records = [archive.find(*place) for place in found] or archive.read_all(folder)
+    lines = "".join(f"{citation.latex(record)}\n" for record in records)
+    if options.format in ("latex", "markdown", "numbers"):
+        return {"latex": lines, "markdown": citing.as_markdown(records), "numbers": citing.as_macros(records)}[
+            options.format
+        ]
+    if options.format == "json":
+        printed = proofs.read_proofs(folder, [path.stem for path in archive.record_paths(folder)])
+        return citing.as_results(records, printed, _version())
+    cites = any(record.claim.cites for record in records)
+    entries = citation.entries(
+        records, options.notes or (locations.notes_above(folder) if cites else None), whole=options.all
+    )
+    if options.format == "csl":
+        return csl.as_csl(entries)
+    bibtex = "\n\n".join(entries) + "\n"
+    return bibtex if options.format == "bibtex" else f"{bibtex}\n{lines}"
 
 
 def _explanations(options: argparse.Namespace) -> Iterator[str]:

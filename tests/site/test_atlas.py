@@ -12,7 +12,6 @@ import pytest
 
 from theory.evidence.interval import Interval
 from theory.report.digits import at_least, at_most, common
-from theory.site import build_site
 
 ROOT = Path(__file__).parents[2]
 EVIDENCE = ROOT / "verify" / "evidence"
@@ -66,13 +65,6 @@ class Reader(HTMLParser):
                         found.append(attrs)
                     shown[id(attrs)] += f"^{text}" if around[-1][0] == "sup" else text
         return [(attrs, shown[id(attrs)].replace("\u2212", "-").replace("\u2026", "...")) for attrs in found]
-
-
-@pytest.fixture(scope="module")
-def atlas(tmp_path_factory):
-    out = tmp_path_factory.mktemp("site") / "atlas"
-    build_site(EVIDENCE, ROOT / "paper_notes.md", out)
-    return out
 
 
 @pytest.fixture(scope="module")

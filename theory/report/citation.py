@@ -8,6 +8,7 @@ gives its relation, the claimed value itself unless it may vanish. Everything co
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
@@ -39,14 +40,14 @@ def bibliography(notes: Path) -> dict[str, str]:
         text = read_notes(notes)
     except (OSError, UnicodeDecodeError) as error:
         raise ArchiveError(f"{notes}: expected the notes with the sources: {error}") from error
-    entries: dict[str, str] = {}
+    known: dict[str, str] = {}
     for block in _FENCE.findall(text):
         for start in _ENTRY.finditer(block):
             key = start.group(2)
-            if key in entries:
+            if key in known:
                 raise ArchiveError(f"{notes}: expected the BibTeX key {key} once, found it twice")
-            entries[key] = _read_entry(block[start.start() :], f"{notes}: {key}")
-    return entries
+            known[key] = addressed(_read_entry(block[start.start() :], f"{notes}: {key}"))
+    return known
 
 
 def _read_entry(text: str, where: str) -> str:
@@ -74,21 +75,60 @@ def suite_bibtex() -> str:
     )
 
 
-def bibtex(record: Record, notes: Path | None) -> str:
-    """Return the BibTeX of the claim's sources, which need notes if there are any, and of this suite.
+def entries(records: Sequence[Record], notes: Path | None, *, whole: bool = False) -> list[str]:
+    """Return the BibTeX of the sources of claims, each once, which need notes if there are any, and of this suite.
+
+    Parameters
+    ----------
+    records : sequence of Record
+        The claims.
+    notes : Path or None
+        The file with the sources.
+    whole : bool
+        Whether all sources of the notes are wanted, those of methods too.
 
     Raises
     ------
     ArchiveError
-        If a source of the claim is not among the notes.
+        If a source of a claim is not among the notes.
     """
-    known = bibliography(notes) if record.claim.cites and notes is not None else {}
-    missing = [key for key in record.claim.cites if key not in known]
-    if missing:
-        raise ArchiveError(
-            f"{notes}: expected the sources of {record.claim.id}, found no BibTeX of {', '.join(missing)}"
-        )
-    return "\n\n".join([*(known[key] for key in record.claim.cites), suite_bibtex()])
+    cited = list(dict.fromkeys(key for record in records for key in record.claim.cites))
+    known = bibliography(notes) if cited and notes is not None else {}
+    if missing := [key for key in cited if key not in known]:
+        citing = ", ".join(record.claim.id for record in records if set(missing) & set(record.claim.cites))
+        raise ArchiveError(f"{notes}: expected the sources of {citing}, found no BibTeX of {', '.join(missing)}")
+    return [*(known[key] for key in (known if whole else cited)), suite_bibtex()]
+
+
+def bibtex(record: Record, notes: Path | None) -> str:
+    """Return the BibTeX of the sources of one claim; arguments and errors as those of :func:`entries`."""
+    return "\n\n".join(entries([record], notes))
+
+
+def addressed(entry: str) -> str:
+    r"""Return an entry with the fields by which it is found: ``eprint`` and ``url``, from its DOI or its note.
+
+    Examples
+    --------
+    >>> print(addressed("@misc{a2020,\n  note = {arXiv:2001.00001},\n}"))
+    @misc{a2020,
+      note = {arXiv:2001.00001},
+      eprint = {2001.00001},
+      archiveprefix = {arXiv},
+      url = {https://arxiv.org/abs/2001.00001},
+    }
+    """
+    given = {name.lower() for name in re.findall(r"^\s*(\w+)\s*=", entry, re.MULTILINE)}
+    doi = re.search(r"^\s*doi\s*=\s*\{([^}]*)\}", entry, re.MULTILINE)
+    arxiv = re.search(r"arXiv:\s*([0-9]{4}\.[0-9]{4,5}|[a-z.-]+/[0-9]{7})", entry)
+    more = {}
+    if arxiv is not None:
+        more = {"eprint": arxiv[1], "archiveprefix": "arXiv", "url": f"https://arxiv.org/abs/{arxiv[1]}"}
+    if doi is not None:
+        more["url"] = f"https://doi.org/{doi[1]}"
+    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in more.items() if name not in given)
+    body = entry.rstrip().removesuffix("}").rstrip()
+    return f"{body}{'' if body.endswith(',') else ','}\n{lines}}}" if lines else entry
 
 
 def escape_latex(text: str) -> str:

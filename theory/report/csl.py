@@ -1,0 +1,66 @@
+"""BibTeX as CSL-JSON, which reference managers and pandoc read; needs pybtex, of the extra ``site``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from theory.report.archive import ArchiveError
+
+_TYPES = {
+    "article": "article-journal", "book": "book", "inproceedings": "paper-conference", "incollection": "chapter",
+    "phdthesis": "thesis", "misc": "article",
+}  # fmt: skip
+_FIELDS = {
+    "title": "title", "journal": "container-title", "booktitle": "container-title", "series": "collection-title",
+    "volume": "volume", "number": "issue", "pages": "page", "publisher": "publisher", "school": "publisher",
+    "edition": "edition", "doi": "DOI", "url": "URL", "note": "note",
+}  # fmt: skip
+
+
+def as_csl(entries: Iterable[str]) -> str:
+    """Return entries of BibTeX as CSL-JSON.
+
+    Raises
+    ------
+    ArchiveError
+        If pybtex is not installed, or an entry is no BibTeX.
+    """
+    try:
+        from pybtex.database import parse_string  # noqa: PLC0415
+        from pybtex.exceptions import PybtexError  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise ArchiveError('CSL-JSON needs pybtex: pip install "attention-theory[site]"') from error
+    try:
+        found = parse_string("\n\n".join(entries), "bibtex").entries
+    except PybtexError as error:
+        raise ArchiveError(f"sources: expected BibTeX: {error}") from error
+    items = [_item(key, entry) for key, entry in found.items()]
+    return json.dumps(items, indent=1, ensure_ascii=False) + "\n"
+
+
+def _item(key: str, entry: Any) -> dict[str, Any]:
+    people = entry.persons.get("author") or entry.persons.get("editor") or []
+    item: dict[str, Any] = {"id": key, "type": _TYPES.get(entry.type, "document"), "author": [_name(p) for p in people]}
+    for name, meant in _FIELDS.items():
+        if name in entry.fields:
+            item[meant] = entry.fields[name] if name in ("doi", "url") else _plain(entry.fields[name])
+    if "page" in item:
+        item["page"] = item["page"].replace("\u2013", "-")
+    if entry.fields.get("year", "").isdigit():
+        item["issued"] = {"date-parts": [[int(entry.fields["year"])]]}
+    return item
+
+
+def _name(person: Any) -> dict[str, str]:
+    given, family = ([*person.first_names, *person.middle_names], [*person.prelast_names, *person.last_names])
+    if not given:
+        return {"literal": _plain(" ".join(family))}
+    return {"family": _plain(" ".join(family)), "given": _plain(" ".join(given))}
+
+
+def _plain(text: str) -> str:
+    from pybtex.richtext import Text  # noqa: PLC0415
+
+    return str(Text.from_latex(text)).replace("\xa0", " ").replace("$", "")
