@@ -3,8 +3,8 @@ r"""
 =======================
 
 A sequence of tokens :math:`x_1, \dots, x_n \in \mathbb R^d` is read as a probability
-measure :math:`\mu = \sum_i w_i\delta_{x_i}`: attention does not see in which order tokens
-come, and two equal tokens are one of twice the mass. A *score* :math:`a(x, y)` says how
+measure :math:`\mu = \sum_i w_i\delta_{x_i}`. Without a mask attention does not see in which
+order tokens come, and two equal tokens are one of twice the mass. A *score* :math:`a(x, y)` says how
 much a query :math:`x` wants a key :math:`y`, and :math:`S_\mu(x, dy) = e^{a(x, y)}\mu(dy) /
 \int e^{a(x, z)}\mu(dz)` is a Markov kernel: a law for every :math:`x`.
 """
@@ -54,9 +54,8 @@ split = Measure(np.vstack([points[:1], points]), weights=[0.2, 0.2, 0.2, 0.2, 0.
 print("images apart by at most 1e-15:", w1(image, step(layer, split)).hi <= 1e-15)
 
 # %%
-# Two layers are two kernels, each taken at the measure that it meets. Each draws the tokens
-# together, since a mean lies in the convex hull of what it averages (``variant.hull`` and
-# other claims say by how much).
+# Two layers are two kernels, each taken at the measure that it meets. No layer leads out of
+# the convex hull of the tokens, since an output is a mean of them (``variant.hull``).
 
 states = [mu]
 for _ in range(3):

@@ -48,8 +48,8 @@ print(f"slope: {slope:.4f}")
 
 # %%
 # Before consensus, there are groups. With a large :math:`\beta` a token sees only its
-# neighbours, and tokens on the whole circle gather in clusters that stay for a very long
-# time (``metastable.lifetime``).
+# neighbours, and tokens on the whole circle gather in clusters that stay for a long time
+# (``metastable.lifetime`` says for how long).
 
 around = rng.uniform(0.0, 2.0 * np.pi, size=32)
 circle = np.column_stack([np.cos(around), np.sin(around)])

@@ -65,10 +65,10 @@ for epsilon in (0.01, 0.0001):
     print(f"bandwidth {epsilon}: a hundred tokens are off by {off:.1e}")
 
 # %%
-# Softmax has the drift because it divides by what it sees. Weighting the keys by one over a
-# smoothed density takes the drift away, but unless the density is constant no metric turns
-# softmax itself into a heat equation (``heat.no-metric``). The picture shows the limit, and
-# the layers that approach it.
+# Keys that are weighted by one over a smoothed density have no drift (``normaliser.drift``).
+# As it is, softmax has it, and unless the density is constant no metric makes a heat
+# equation of its limit (``heat.no-metric``). The picture shows the limit, and the layers
+# that approach it.
 
 figure, axes = plt.subplots(figsize=(5.6, 3.4), layout="constrained")
 for epsilon in (0.3, 0.1, 0.03):
