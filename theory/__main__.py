@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-_SITE = ("jinja2", "markupsafe", "math_core", "markdown_it", "mdit_py_plugins", "pybtex")  # modules of the extra
+_SITE = ("jinja2", "markupsafe", "math_core", "markdown_it", "mdit_py_plugins", "pybtex", "sphinx")  # of the extras
 _VERDICTS = ("supported", "refuted", "inconclusive", "vacuous")  # those of theory.evidence.judge, which loads NumPy
 _PROOFS = ("none", "printed", "refereed", "formal in part", "formal")  # of theory.report.proofs
 _FORMATS = ("bibtex", "latex", "csl", "markdown", "numbers", "json", "schema")
@@ -80,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     atlas = verbs.add_parser("site", parents=[common, notes], help="the atlas: a page for every claim, in a folder")
     atlas.add_argument("--out", type=Path, required=True, metavar="DIR", help="new folder, or an older site to replace")
+    atlas.add_argument("--guide", action="store_true", help="with the guide in DIR/docs (extra docs, half a minute)")
     _certify_options(verbs.add_parser("certify", help="Lipschitz constants of attention with weights from a file"))
     _look_options(verbs.add_parser("look", help="pictures of attention with weights and tokens from files"))
     verbs.add_parser("doctor", help="processor, libraries and the verdicts of a dozen claims: what a bug report needs")
@@ -357,11 +358,12 @@ def _site(options: argparse.Namespace) -> tuple[str, int]:
     try:
         from theory.site import build_site  # noqa: PLC0415
 
-        number = build_site(folder, notes, options.out)
+        number = build_site(folder, notes, options.out, guide=options.guide)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _SITE:
             raise
-        raise archive.ArchiveError(f'the site needs {error.name}: pip install "attention-theory[site]"') from error
+        extra = "docs" if options.guide else "site"
+        raise archive.ArchiveError(f'the site needs {error.name}: pip install "attention-theory[{extra}]"') from error
     except (ValueError, OSError) as error:
         raise archive.ArchiveError(str(error)) from error
     return f"{options.out / 'index.html'}: {number} pages\n", 0

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 import tempfile
 import zipfile
+from importlib import import_module
 from importlib.resources import as_file, files
 from io import BytesIO
 from pathlib import Path
@@ -23,7 +26,7 @@ _STATIC = ("style.css", "copy.js", "search.js", "browse.js")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can say; a site depends on no clock
 
 
-def build_site(folder: Path, notes: Path, out: Path) -> int:
+def build_site(folder: Path, notes: Path, out: Path, *, guide: bool = False) -> int:
     """Build the site and put it where it is wanted.
 
     Parameters
@@ -34,6 +37,8 @@ def build_site(folder: Path, notes: Path, out: Path) -> int:
         The notes, ``paper_notes.md``; proofs, figures and guides are looked for beside them.
     out : Path
         The folder to make; one that is there must be empty or a site that this function made.
+    guide : bool, default False
+        Whether Sphinx makes the guide in its folder ``docs``, and every page leads to it.
 
     Returns
     -------
@@ -43,7 +48,9 @@ def build_site(folder: Path, notes: Path, out: Path) -> int:
     Raises
     ------
     ValueError
-        If the folder holds something else, or a formula cannot be converted.
+        If the folder holds something else, a formula cannot be converted, or Sphinx has something to complain of.
+    ModuleNotFoundError
+        If the guide is asked for and the extra ``docs`` is not installed.
     ArchiveError
         If records or notes are missing or broken.
     OSError
@@ -56,7 +63,9 @@ def build_site(folder: Path, notes: Path, out: Path) -> int:
     with tempfile.TemporaryDirectory(prefix=f".{out.name}.", suffix=".part", dir=out.parent) as name:
         part = Path(name) / "site"
         part.mkdir()
-        number = _fill(part, material)
+        number = _fill(part, material, guide)
+        if guide:
+            _build_guide(material.root / "docs", part / "docs", Path(name) / "trees")
         if out.exists():
             out.rename(Path(name) / "old")
         part.rename(out)
@@ -76,9 +85,20 @@ def _is_ours(out: Path) -> bool:
     return mark.is_file() and mark.read_text(encoding="utf-8") == _MADE
 
 
-def _fill(part: Path, material: Material) -> int:
+def _build_guide(source: Path, out: Path, trees: Path) -> None:
+    """Build the guide in a process of its own, since Sphinx changes much of the one that it runs in."""
+    if not (source / "conf.py").is_file():
+        raise ValueError(f"guide: expected a clone, which has docs/conf.py, found none in {source}")
+    import_module("sphinx")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", str(trees), str(source), str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode != 0:
+        raise ValueError(f"guide: expected pages without a warning, got {done.stderr.strip()}")
+
+
+def _fill(part: Path, material: Material, guide: bool) -> int:
     number = 0
-    for place, text in pages(material):
+    for place, text in pages(material, guide=guide):
         path = part / place
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")

@@ -54,9 +54,9 @@ _QUOTED = re.compile(r'="([^\s"\'=<>`]+)"(?=[\s>])')  # needs no quotes in HTML
 Page = tuple[str, str]
 
 
-def pages(material: Material) -> Iterator[Page]:
-    """Yield the place of every page, as seen from the root of the site, and its text."""
-    draw = _drawer(material)
+def pages(material: Material, *, guide: bool = False) -> Iterator[Page]:
+    """Yield the place of every page, as seen from the root of the site, and its text; they may lead to the guide."""
+    draw = _drawer(material, guide)
     yield from _front(material, draw)
     for record in material.records.values():
         yield _claim(material, record, draw)
@@ -78,7 +78,7 @@ def pages(material: Material) -> Iterator[Page]:
         yield draw(code_page(test), "code.html", **_code(material, test, text))
 
 
-def _drawer(material: Material) -> Callable[..., Page]:
+def _drawer(material: Material, guide: bool) -> Callable[..., Page]:
     """Return what fills a template: the way up to the root of the site depends on the place of the page."""
     environment = Environment(
         loader=PackageLoader("theory.site"), autoescape=True, undefined=StrictUndefined, finalize=only_text,
@@ -93,6 +93,7 @@ def _drawer(material: Material) -> Callable[..., Page]:
     written = {section.page for section in material.sections}
     environment.globals["has"] = {
         "proofs": bool(material.proofs), "figures": bool(material.figures), "glossary": "glossary" in material.guides,
+        "guide": guide,
         "notes": [(page, NAMES[page]) for page in _IN_HEAD if page in written],
     }  # fmt: skip
     environment.globals["names"] = NAMES
