@@ -159,7 +159,7 @@ def test_lines_are_short_and_no_formula_is_left_bare(path):
 def test_result_has_its_parts_a_figure_and_claims(heading, body):
     parts = re.findall(r"^\*\*(\w+)\.\*\*", body, re.MULTILINE)
     assert parts == ["Statement", "Proof", "History", "Figure", "Claims"]
-    assert len(re.findall(r"!\[[^\]]+\]\(\.\./figures/\w+\.png\)", body)) == 1
+    assert len(re.findall(r"!\[[^\]]+\]\(\.\./figures/\w+\.svg\)", body)) == 1
     claims = re.findall(r"`([^`]+)`", body)
     assert claims
     assert set(claims) <= set(CLAIMS)
