@@ -160,7 +160,7 @@ def test_result_has_its_parts_a_figure_and_claims(heading, body):
     parts = re.findall(r"^\*\*(\w+)\.\*\*", body, re.MULTILINE)
     assert [part for part in parts if part != "Formal"] == ["Statement", "Proof", "History", "Figure", "Claims"]
     assert "Formal" not in parts or parts[2:4] == ["Formal", "History"]
-    assert len(re.findall(r"!\[[^\]]+\]\(\.\./figures/\w+\.png\)", body)) == 1
+    assert len(re.findall(r"!\[[^\]]+\]\(\.\./figures/\w+\.svg\)", body)) == 1
     formal = body.partition("**Formal.**")[2].partition("**History.**")[0]
     theorems = re.findall(r"`([^`]+)`", formal)
     assert theorems or "Formal" not in parts

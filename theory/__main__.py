@@ -264,10 +264,12 @@ def _list(options: argparse.Namespace) -> tuple[str, int]:
 
 
 def _bundle(options: argparse.Namespace) -> tuple[str, int]:
+    from theory.figures.render import draw_committed  # noqa: PLC0415
     from theory.report import locations, paper  # noqa: PLC0415
 
     folder = options.evidence or locations.evidence_folder()
-    return paper.write_paper(options.paper, folder, options.notes or locations.notes_above(folder)), 0
+    notes = options.notes or locations.notes_above(folder)
+    return paper.write_paper(options.paper, folder, notes, draw_committed), 0
 
 
 def _prove(options: argparse.Namespace) -> tuple[str, int]:

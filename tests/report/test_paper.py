@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from theory.__main__ import main
+from theory.figures import render
+from theory.figures.render import draw_committed
 from theory.report.archive import ArchiveError
 from theory.report.paper import compose
 from theory.report.typeset import Typesetter, sections
@@ -18,7 +20,7 @@ TYPESET = Typesetter({"sums.two", "lemma-sum"}, {"higham2002"})
 
 @pytest.fixture(scope="module")
 def paper():
-    return compose(ROOT / "verify" / "evidence", ROOT / "paper_notes.md")
+    return compose(ROOT / "verify" / "evidence", ROOT / "paper_notes.md", draw_committed)
 
 
 @pytest.mark.parametrize(
@@ -42,8 +44,8 @@ def test_markdown_becomes_latex(text, latex):
 
 
 def test_figures_and_tables():
-    assert r"\caption{A $b$}" in TYPESET("**Figure.** ![A $b$](../figures/a.png)")
-    assert r"{figures/a.png}" in TYPESET("**Figure.** ![A](../figures/a.png)")
+    assert r"\caption{A $b$}" in TYPESET("**Figure.** ![A $b$](../figures/a.svg)")
+    assert r"{figures/a.pdf}" in TYPESET("**Figure.** ![A](../figures/a.svg)")
     table = TYPESET("| a | b |\n|---|---|\n| 1 | $2$ |")
     assert "a & b \\\\\n\\hline\n1 & $2$ \\\\\n\\hline\n" in table
     assert table.count("raggedright") == 2
@@ -64,7 +66,7 @@ def test_nothing_is_missing_and_no_markdown_is_left(paper):
     cited = {key for keys in re.findall(r"\\cite\{([^}]*)\}", paper.tex) for key in keys.split(",")}
     assert cited == set(re.findall(r"^@\w+\{([^,]+),", paper.bib, re.MULTILINE))
     assert len(paper.figures) == paper.tex.count(r"\begin{figure}") > 5
-    assert all(path.is_file() for path in paper.figures.values())
+    assert all(picture.startswith(b"%PDF") for picture in paper.figures.values())
     assert paper.tex.count(r"\label{section:") > 40
     plain = paper.tex.replace(r"\{", "").replace(r"\}", "")
     assert plain.count("{") == plain.count("}")
@@ -86,6 +88,7 @@ def test_it_compiles(paper, tmp_path):
 
 def test_command_writes_the_folder(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(render, "draw_committed", lambda *_: b"%PDF")
     assert main(["bundle", "--paper", str(tmp_path / "out")]) == 0
     assert "&& bibtex paper &&" in capsys.readouterr().out
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["figures", "paper.bib", "paper.tex"]
@@ -94,9 +97,16 @@ def test_command_writes_the_folder(tmp_path, capsys, monkeypatch):
     assert "--paper: expected a folder that can be written" in capsys.readouterr().err
 
 
+def test_a_figure_of_another_table_is_refused(tmp_path):
+    (tmp_path / "toy.csv").write_bytes((ROOT / "figures" / "weights.csv").read_bytes())
+    for name in ("toy", "none"):
+        with pytest.raises(ArchiveError, match=rf"{name}\.csv: expected the table that manifest\.json names"):
+            draw_committed(tmp_path, name)
+
+
 def test_what_is_missing_is_named(tmp_path):
     (tmp_path / "paper_notes.md").write_text("")
     with pytest.raises(
         ArchiveError, match=r"proofs: expected written proofs, found no README\.md, lemmas\.md, results"
     ):
-        compose(ROOT / "verify" / "evidence", tmp_path / "paper_notes.md")
+        compose(ROOT / "verify" / "evidence", tmp_path / "paper_notes.md", draw_committed)

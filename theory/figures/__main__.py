@@ -139,7 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="list the figures, draw nothing")
     parser.add_argument("--check", action="store_true", help="compare CSVs, evidence and manifest, draw nothing")
     parser.add_argument(
-        "--format", type=_formats, default="svg,png", metavar="F,F", help="any of svg, png and pdf (default: svg,png)"
+        "--format", type=_formats, default="svg", metavar="F,F", help="any of svg, png and pdf (default: svg)"
     )
     parser.add_argument("--plain", action="store_true", help="without headline and footer, with a caption in NAME.tex")
     parser.add_argument(

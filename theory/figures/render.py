@@ -16,12 +16,13 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from theory.evidence.files import locked, write_together
-from theory.figures import manifest
+from theory.figures import manifest, registry
 from theory.figures._style import animation, style
 from theory.figures._style.narrow import narrow
 from theory.figures.caption import footers, tex_caption
 from theory.figures.registry import FigureModule
-from theory.figures.verified_table import TableVerdict
+from theory.figures.verified_table import TableVerdict, load_committed
+from theory.report.archive import ArchiveError
 
 _UNVERIFIED, _PLAIN = "unverified", "plain"
 
@@ -86,6 +87,27 @@ def render_plain(
         style.caption(figure, [])
         pictures = {f"{name}.{_PLAIN}.{form}": picture for form, picture in style.pictures(figure, formats).items()}
     return RenderedFigure(name, {**pictures, f"{name}.tex": tex_caption(name, module.TITLE, verdict)}, None)
+
+
+def draw_committed(folder: Path, name: str) -> bytes:
+    """Return the PDF of a figure for print, drawn from its table in a folder of figures.
+
+    Raises
+    ------
+    ArchiveError
+        If there is no such figure, or its table is not the one that the manifest of the folder names.
+    """
+    table = load_committed(folder / f"{name}.csv")
+    try:
+        noted = manifest.load(folder).get(name, {})
+    except ValueError as error:
+        raise ArchiveError(str(error)) from error
+    if table is None or table.sha256 != noted.get("csv"):
+        raise ArchiveError(f"{folder / name}.csv: expected the table that {manifest.NAME} names, found another or none")
+    with style.drawing():
+        figure = registry.figure_module(name).draw(table)
+        style.caption(figure, [])
+        return style.pictures(figure, ["pdf"])["pdf"]
 
 
 def _frames(module: FigureModule, verdict: TableVerdict) -> Iterator[Figure]:

@@ -8,6 +8,7 @@ compiles with LaTeX's base and recommended packages.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,21 +52,21 @@ class Paper:
     bib : str
         BibTeX of all that it cites.
     figures : dict
-        Pictures, by the name of their file.
+        Contents of the pictures, by the name of their file.
     """
 
     tex: str
     bib: str
-    figures: dict[str, Path]
+    figures: dict[str, bytes]
 
     def write(self, out: Path) -> None:
         """Write ``paper.tex``, ``paper.bib`` and ``figures/`` into a folder, which is made unless it is there."""
         (out / "figures").mkdir(parents=True, exist_ok=True)
-        pictures = {out / "figures" / name: path.read_bytes() for name, path in self.figures.items()}
+        pictures = {out / "figures" / name: picture for name, picture in self.figures.items()}
         write_together({out / "paper.tex": self.tex, out / "paper.bib": self.bib, **pictures})
 
 
-def write_paper(out: Path, folder: Path, notes: Path) -> str:
+def write_paper(out: Path, folder: Path, notes: Path, draw: Callable[[Path, str], bytes]) -> str:
     """Write the paper of the results and say how it compiles.
 
     Parameters
@@ -74,13 +75,15 @@ def write_paper(out: Path, folder: Path, notes: Path) -> str:
         Where to.
     folder, notes : Path
         Records, and notes with the sources; ``proofs`` and ``figures`` lie beside the notes.
+    draw : callable
+        Returns the PDF of a figure, given the folder of the tables and its name.
 
     Raises
     ------
     ArchiveError
         If one of them is missing or not as it should be, or ``out`` cannot be written.
     """
-    paper = compose(folder, notes)
+    paper = compose(folder, notes, draw)
     try:
         paper.write(out)
     except OSError as error:
@@ -91,7 +94,7 @@ def write_paper(out: Path, folder: Path, notes: Path) -> str:
     )
 
 
-def compose(folder: Path, notes: Path) -> Paper:
+def compose(folder: Path, notes: Path, draw: Callable[[Path, str], bytes]) -> Paper:
     """Return the paper of the results; arguments and errors as those of :func:`write_paper`."""
     root = notes.parent
     texts = _read(root / "proofs")
@@ -119,9 +122,7 @@ def compose(folder: Path, notes: Path) -> Paper:
     parts += [r"\bibliographystyle{plain}", r"\bibliography{paper}", r"\end{document}", ""]
     tex = "\n\n".join(part for part in parts if part)
     cited = sorted({key for keys in _CITED.findall(tex) for key in keys.split(",")} - {SUITE})
-    pictures = {name: root / "figures" / name for name in _IMAGE.findall(tex)}
-    if missing := [name for name, path in pictures.items() if not path.is_file()]:
-        raise ArchiveError(f"{root / 'figures'}: expected the figures of the results, found no {', '.join(missing)}")
+    pictures = {name: draw(root / "figures", Path(name).stem) for name in _IMAGE.findall(tex)}
     return Paper(tex, "\n\n".join([*(entries[key] for key in cited), suite_bibtex(), ""]), pictures)
 
 

@@ -17,7 +17,7 @@ from theory.report.citation import escape_latex
 _INLINE = re.compile(
     r"\$\$(?P<shown>.*?)\$\$|\$(?P<formula>[^$]*)\$|`(?P<code>[^`]*)`|\[(?P<name>[^\]]*)\]\([^)\s]*\)", re.DOTALL
 )
-_FIGURE = re.compile(r"^\*\*Figure\.\*\* !\[(?P<caption>[^\]]*)\]\(\.\./figures/(?P<file>[\w.]+)\)$", re.DOTALL)
+_FIGURE = re.compile(r"^\*\*Figure\.\*\* !\[(?P<caption>[^\]]*)\]\(\.\./figures/(?P<name>\w+)\.svg\)$", re.DOTALL)
 _ANCHOR = re.compile(r"^\([\w-]+\)=$", re.MULTILINE)
 _KEY = re.compile(r"\b[a-z]+\d{4}\b")
 _BREAKS = re.compile(r"[.-](?=\w)")  # where a name may go on in the next line
@@ -75,7 +75,7 @@ class Typesetter:
             caption = self._line(found["caption"])
             return (
                 "\\begin{figure}[htbp]\n\\centering\n"
-                f"\\includegraphics[width=\\linewidth]{{figures/{found['file']}}}\n\\caption{{{caption}}}\n\\end{{figure}}"
+                f"\\includegraphics[width=\\linewidth]{{figures/{found['name']}.pdf}}\n\\caption{{{caption}}}\n\\end{{figure}}"
             )
         return self._line(block)
 

@@ -118,7 +118,7 @@ def read_material(folder: Path, notes: Path) -> Material:
     files |= {f"docs/{name}.md": f"g/{name}.html" for name in guides}
     files |= {"paper_notes.md": "decided-against.html", "README.md": "index.html"}
     figures = _figures(root / "figures", records)
-    files |= {f"figures/{figure.name}.{kind}": f"f/{figure.name}.svg" for figure in figures for kind in ("png", "svg")}
+    files |= {f"figures/{figure.name}.svg": f"f/{figure.name}.svg" for figure in figures}
     code = {test: located(folder, test) for test in sorted({record.test for record in records.values()})}
     return Material(
         folder=folder,
