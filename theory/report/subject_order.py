@@ -9,7 +9,7 @@ SUBJECT_ORDER = (
     "particle", "energy", "cone", "gaussian-flow", "chaos", "solvable", "equiangular", "norm-flow", "consensus",
     "boolean", "metastable", "merge", "onset", "noisy", "common-noise", "context",
     "pipeline", "limit", "rate", "layers", "edge", "normaliser", "score", "heat",
-    "influence", "rotary", "selection", "quantised", "streaming", "sink",
+    "influence", "rotary", "selection", "quantised", "streaming", "sink", "initial", "descent",
     "metric", "start", "trained", "real", "arms", "reported",
     "distance", "engine", "flow",
 )  # fmt: skip
