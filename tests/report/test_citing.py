@@ -99,6 +99,7 @@ def test_all_sources_are_whole():
         ("@book{a,\n  title = {b},\n  year = {2000},\n}", ()),
         ("@misc{a,\n  note = {arXiv:math/0309001}\n}", ("eprint = {math/0309001}", "abs/math/0309001}")),
         ("@article{a,\n  doi = {10.1/2},\n}", ("url = {https://doi.org/10.1/2}",)),
+        ("@misc{a,\n  eprint = {2001.00001}\n}", ("abs/2001.00001}",)),
         ("@misc{a,\n  note = {arXiv:2001.00001},\n  eprint = {2001.00001},\n}", ("archiveprefix = {arXiv}",)),
     ],
 )

@@ -120,7 +120,7 @@ def addressed(entry: str) -> str:
     """
     given = {name.lower() for name in re.findall(r"^\s*(\w+)\s*=", entry, re.MULTILINE)}
     doi = re.search(r"^\s*doi\s*=\s*\{([^}]*)\}", entry, re.MULTILINE)
-    arxiv = re.search(r"arXiv:\s*([0-9]{4}\.[0-9]{4,5}|[a-z.-]+/[0-9]{7})", entry)
+    arxiv = re.search(r"(?:arXiv:\s*|^\s*eprint\s*=\s*\{)([0-9]{4}\.[0-9]{4,5}|[a-z.-]+/[0-9]{7})", entry, re.MULTILINE)
     more = {}
     if arxiv is not None:
         more = {"eprint": arxiv[1], "archiveprefix": "arXiv", "url": f"https://arxiv.org/abs/{arxiv[1]}"}
