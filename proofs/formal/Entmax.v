@@ -3,9 +3,8 @@
 
    Reader's checklist: [power x a] is x^a for x > 0 and 0 else, since [Rpower] is not 0 at 0; [entmax alpha s p] is a
    relation, that p has the form (1 + (alpha - 1)(s - nu))_+ ^ (1 / (alpha - 1)) for some nu and sums to one;
-   temperature one, orders up to one not meant; that such a p exists is only in [Sparsemax], for order two, and
-   [entmax_unique] says that there is not more than one. entmax.optimal also has a gap with
-   gradients, which is not here. *)
+   temperature one, orders up to one not meant; that there is such a p is in [Threshold], and [entmax_unique] says that
+   there is not more than one. entmax.optimal also has a gap with gradients, which is not here. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
 From Coq Require Import Reals Lra Psatz.

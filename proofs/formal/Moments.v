@@ -44,7 +44,8 @@ Lemma divergence_gap q l phi p : law q -> law p -> dominated p q -> let t := gib
   KL p q - KL t q = KL p t + \sum_m (l m * (mean p (phi m) - mean t (phi m))).
 Proof.
 move=> hq hp pq t; have ht : law t := gibbs_law_law _ hq.
-have g := reference_gap (along l phi) hq hp pq; have g' := reference_gap (along l phi) hq ht (@tilt_dominated q (along l phi) hq).
+have g := reference_gap (along l phi) hq hp pq.
+have g' := reference_gap (along l phi) hq ht (@tilt_dominated q (along l phi) hq).
 rewrite -/t KL_self // in g g'; rewrite !mean_along in g g'.
 have -> : \sum_m (l m * (mean p (phi m) - mean t (phi m))) =
   \sum_m (l m * mean p (phi m)) - \sum_m (l m * mean t (phi m)) by rewrite -sumB; apply: sum_ext => m; ring.

@@ -3,7 +3,7 @@
    J = diag(p) - p p^T, q_i = 1 - p_i: |J| is 2 max p_i q_i from l_infinity to itself and from l_1 to itself, max
    p_i q_i from l_1 to l_infinity, and at most 1 from l_infinity to l_1. Reader's checklist: [jacobian p v] is J v;
    a norm is stated as the bound for every v, with the v that attains it where one is given; temperature one. The
-   mixed norms with l_2 and those of other exponents are not here; l_2 is in [Jacobian]. *)
+   mixed norms with l_2 are in [MixedNorms], l_2 is in [Jacobian]; those of other exponents are not here. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
 From Coq Require Import Reals Lra Psatz.

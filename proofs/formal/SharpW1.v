@@ -412,9 +412,9 @@ Hypothesis hu : forall i, norm (u i) <= 1.
 
 Let phi r := mean w (fun i => mean (seen B w (z r) (z r i)) (fun j => dot (u i) (z r j))).
 
-Lemma phi_derivative r : is_derive phi r (mean w (speed B w (z r) h u)).
+Lemma token_derivative r i :
+  is_derive (fun r => mean (seen B w (z r) (z r i)) (fun j => dot (u i) (z r j))) r (speed B w (z r) h u i).
 Proof.
-apply: is_derive_sum => i; apply: is_derive_scal.
 apply: (tilt_derivative hw (a := fun r j => form B (z r i) (z r j)) (f := fun r j => dot (u i) (z r j))) => j.
   apply: (is_derive_ext (fun r => form B (x i) (x j) + r * (form B (h i) (x j) + form B (x i) (h j)) +
     r ^ 2 * form B (h i) (h j))).
@@ -428,6 +428,9 @@ apply: (is_derive_ext (fun r => dot (u i) (x j) + r * dot (u i) (h j))).
   by move=> t; rewrite /z !(dotC (u i)) dotDl dotZl.
 by auto_derive => //; ring.
 Qed.
+
+Lemma phi_derivative r : is_derive phi r (mean w (speed B w (z r) h u)).
+Proof. by apply: is_derive_sum => i; apply: is_derive_scal; apply: token_derivative. Qed.
 
 Lemma phi_le : phi 1 - phi 0 <= E a * (1 + 2 * a) * mean w (fun j => norm (h j)).
 Proof.

@@ -1,5 +1,5 @@
-(* Tokens of equal overlaps under attention on the sphere: one equation for the overlap, its solution, and when two equal
-   clusters are slower.
+(* Tokens of equal overlaps under attention on the sphere: one equation for the overlap, its solution, and when two
+   equal clusters are slower.
 
    Reader's checklist: [simplex x rho] says that all tokens have length one and all overlaps are rho; [velocity W x i]
    is the pull of the weights W projected to the tangent space at token i; [SA] has rows that are softmax of beta times
@@ -134,7 +134,8 @@ have d t : 0 <= t <= T -> is_derive (fun t => F (g t) + 2 * n * t) t 0.
     by field; have := Rmult_lt_0_compat _ _ e1 s; repeat split; nra.
   have -> : (n - 1) * (c - g t) = n - (n - 1) * g t by rewrite hc; field; lra.
   have -> : / (c - g t) = (n - 1) / (n - (n - 1) * g t).
-    by rewrite hc; field; split; [move=> z; have : (n - 1) * (c - g t) = 0 by [rewrite hc; field_simplify; lra]; nra | lra].
+    rewrite hc; field; split; last by lra.
+    by move=> z; have : (n - 1) * (c - g t) = 0 by [rewrite hc; field_simplify; lra]; nra.
   have m0 : 0 < n - (n - 1) * g t.
     have -> : n - (n - 1) * g t = (n - 1) * (c - g t) by rewrite hc; field; lra.
     by apply: Rmult_lt_0_compat; lra.

@@ -2,8 +2,9 @@
    on a space of diameter D.
 
    Reader's checklist: W_1 of the transforms is meant here as the supremum over functions f of slope one, which for
-   finitely many atoms is the least cost by duality, not proved here. gibbs.transform also divides by the larger mean of
-   the weights, which is sharper, and has a second constant for any weight; neither is here. Of sharpness nothing. *)
+   finitely many atoms is the least cost by duality: [Duality] has the theorem in that form. gibbs.transform also
+   divides by the larger mean of the weights, which is sharper, and has a second constant for any weight; neither is
+   here. Of sharpness nothing. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
 From Coq Require Import Reals Lra Psatz.

@@ -3,8 +3,8 @@
    For laws a on I and b on J and costs C every coupling is an upper bound, every feasible pair of potentials is a lower
    bound, and the transform of any potential is feasible. Reader's checklist: [W1 C a b w] says that w is the greatest
    lower bound of the costs of couplings, [W1_exists] that there is one for costs that are not negative; that it is
-   attained, and that some potentials attain it, is not here. Couplings are of indices, which for repeated atoms gives
-   the same least cost as couplings of laws. *)
+   attained, and that some potentials attain it, is in [Duality]. Couplings are of indices, which for repeated atoms
+   gives the same least cost as couplings of laws. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
 From Coq Require Import Reals Lra Psatz.
