@@ -60,6 +60,8 @@ def test_a_referee_and_a_section_are_found_beside_the_records(tmp_path):
     found = read_proofs(evidence, ["sums.two", "sums.half"])
     assert found == {"sums.two": Proof("sums", (), ("lemma-x",), refereed=True, formal="")}
     assert found["sums.two"].level == "refereed"
+    (tmp_path / "proofs" / "refereed.csv").write_text("claim,read\n", encoding="utf-8")
+    assert read_proofs(evidence, ["sums.two"])["sums.two"].level == "printed"
     assert NONE.said == "no printed proof"
 
 

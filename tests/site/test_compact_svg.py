@@ -90,6 +90,7 @@ def test_symbols_keep_their_places(path):
         ("M 0 0 A 1 1 0 0 1 2 2", "M 0 0 A 1 1 0 0 1 2 2"),
         ("M 0 0 L 0 0", "M0 0h0"),
         ("M 1e-7 0 L 1 1", "M0 0l1 1"),
+        ("M 5 5 L 6 6 L 7 5 z L 5 4", "M5 5l1 1 1-1zv-1"),  # what follows an end begins where the path began
     ],
 )
 def test_a_path_is_written_from_point_to_point(path, made):
