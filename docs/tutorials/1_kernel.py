@@ -4,9 +4,10 @@ r"""
 
 A sequence of tokens :math:`x_1, \dots, x_n \in \mathbb R^d` is read as a probability
 measure :math:`\mu = \sum_i w_i\delta_{x_i}`. Without a mask attention does not see in which
-order tokens come, and two equal tokens are one of twice the mass. A *score* :math:`a(x, y)` says
-how much a query :math:`x` wants a key :math:`y`, and :math:`S_\mu(x, dy) = e^{a(x, y)}\mu(dy) /
-\int e^{a(x, z)}\mu(dz)` is a Markov kernel: a law for every :math:`x`.
+order tokens come, and two equal tokens are one of twice the mass. A *score* :math:`a(x, y)`
+says how much a query :math:`x` wants a key :math:`y`, and
+:math:`S_\mu(x, dy) = e^{a(x, y)}\mu(dy) / \int e^{a(x, z)}\mu(dz)` is a Markov kernel:
+a law for every :math:`x`.
 """
 # %%
 # The measure has masses, which sum to one. The score here is the dot product, times two.
