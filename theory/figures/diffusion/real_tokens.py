@@ -15,7 +15,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 
-TITLE = "on real tokens the smallest bandwidth that they resolve follows no law of their dimension"
+TITLE = "real tokens miss the law of the dimension that they show: the smallest bandwidth that they resolve is another"
 STUDY = studies.real_tokens
 CLAIMS = ("rate.smallest-bandwidth", "real.step", "real.resolution", "real.dimension")
 
