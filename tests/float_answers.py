@@ -246,7 +246,9 @@ _GROUPS = {
         metric.plane.layer_change metric.plane.semigroup_change metric.wave_multipliers particles.Diffusion
         particles.GraphField.__call__ particles.Interaction particles.RungeKutta particles.SoftmaxField
         particles.UnnormalisedField particles.dynamics.perturbation.rounding particles.exact.ClosestPair
-        particles.exact.LineField particles.exact.UndecidedField particles.exact.follow_coarsening
+        particles.exact.LineField
+        particles.exact.antipodal_probability particles.exact.antipodal_threshold particles.exact.common_noise_step
+        particles.exact.UndecidedField particles.exact.follow_coarsening
         particles.exact.follow_pair particles.exact.log_lifetime particles.exact.meeting_point
         particles.first_passage_time particles.integrate particles.mean_field.ZonalFreeEnergy
         particles.mean_field.ZonalFreeEnergy.branch particles.mean_field.ZonalFreeEnergy.descend

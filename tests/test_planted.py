@@ -513,6 +513,9 @@ BUGS = [
     bug("another-gumbel-mean", "softmax.gaussian-entropy", "maxent/gibbs/gaussian_scores.py", ("+ ball(1).digamma()", "- ball(1).digamma()")),
     bug("density-of-half", "softmax.gaussian-participation", "maxent/gibbs/gaussian_scores.py", ("** 2) / 2).exp() for i in range(-inner", "** 2)).exp() for i in range(-inner")),
     bug("rank-of-gaps", "softmax.gap-counting", "maxent/gibbs/gap_counting.py", ("np.arange(2.0, s.size + 1.0)", "np.arange(1.5, s.size + 0.5)")),
+    bug("trace-of-one", "common-noise.antipodal", "particles/exact/common_noise.py", ("low, high = -(1 + power) / 2, ball(d - 3) / 2", "low, high = -(1 + power) / 2, ball(d - 1) / 2")),
+    bug("threshold-of-beta", "common-noise.threshold", "particles/exact/common_noise.py", (".log() / 2)", ".log())")),
+    bug("noise-of-one", "common-noise.antipodal", "particles/exact/common_noise.py", ("np.einsum(\"mkl,mil->mik\", noise, seen)", "np.einsum(\"mkl,mil->mik\", noise, x)")),
     # least entropies and ranges of weights
     bug("gap-of-one-side", "softmax.least-entropy", "maxent/gibbs/spread.py", ("(k * (n - k))", "(n - k)"), ("(ball(n) /", "(ball(n - 1) /")),
     bug("others-with-the-token", "softmax.dispersion", "maxent/gibbs/spread.py", ('as_count(size, "size") - 1', 'as_count(size, "size")')),

@@ -175,6 +175,12 @@ VALID = {
     "run_checkpointed": {"stepper": RungeKutta(decay, 0.125), "start": X, "steps": 2, "every": 60.0},
     "dynamics.fingerprint": {"stepper": WALK.noise, "start": X},
     "exact.ClosestPair": {"points": CLUSTERS, "weights": MASSES / 3.0, "beta": 4.5},
+    "exact.antipodal_threshold": {"dim": 4},
+    "exact.antipodal_probability": {"beta": 1.5, "dim": 3, "overlap": 0.25},
+    "exact.common_noise_step": {
+        "tokens": np.array([[[0.6, 0.8, 0.0], [0.0, 0.8, -0.6]]]), "beta": 1.5, "step": 0.01,
+        "rng": np.random.default_rng(0),
+    },
     "exact.follow_pair": {"points": CLUSTERS, "weights": MASSES / 3.0, "beta": 4.5, "angles": np.array([0.5, 0.25])},
     "exact.log_asymptote": {**TWO, "corrected": False},
     "exact.log_lifetime": {**TWO, "end": 0.25, "normalised": False},

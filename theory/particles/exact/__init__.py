@@ -9,6 +9,11 @@ if TYPE_CHECKING:
         LineField as LineField,
         UndecidedField as UndecidedField,
     )
+    from theory.particles.exact.common_noise import (
+        antipodal_probability as antipodal_probability,
+        antipodal_threshold as antipodal_threshold,
+        common_noise_step as common_noise_step,
+    )
     from theory.particles.exact.comparison import (
         cluster_gaps as cluster_gaps,
         slowest_pair as slowest_pair,

@@ -1,0 +1,187 @@
+"""Two tokens under one noise: their overlap is a diffusion, both ends of which may attract, and how likely each is."""
+
+from functools import cache
+
+import numpy as np
+
+from theory.evidence import (
+    Claim,
+    Interval,
+    at_most,
+    bug,
+    constant,
+    equals,
+    exact,
+    hypothesis,
+    limit,
+    proportion,
+    stream,
+    verifies,
+)
+from theory.particles.exact import antipodal_probability, antipodal_threshold, common_noise_step
+
+FEDOROV = ("fedorov2026",)
+CHANCES = {(3, 1.0): "0.2224", (5, 1.5): "0.1137"}  # by dimension and inverse temperature, of orthogonal tokens
+probability = cache(antipodal_probability)
+
+
+def pair(dim, apart):
+    """Enclose two unit tokens by half their distance, squared: of overlap 1 - 2 apart."""
+    half = exact(apart)
+    sine, cosine = half.sqrt(), (1 - half).sqrt()
+    zeros = exact(np.zeros(dim - 2))
+    return [np.concatenate([np.stack([cosine, sign * sine]), zeros]) for sign in (1.0, -1.0)]
+
+
+def generated(tokens, beta, *, own=False, second=True, uniform=False, correction=0.5):
+    """Enclose drift and variance of the overlap, and the drift of a length, from the fields of every noise.
+
+    ``own``: each token has a noise of its own. ``second``: that both move at once counts.
+    """
+    x = tokens
+    dim = x[0].shape[0]
+    overlap = (x[0] * x[1]).sum()
+    p = 1 / (1 + np.exp(beta * (1 - overlap)))
+    p = exact(0.5) if uniform else p
+    y = [(1 - p) * x[i] + p * x[1 - i] for i in (0, 1)]
+    project = [np.eye(dim) - x[i][:, np.newaxis] * x[i][np.newaxis] for i in (0, 1)]
+    drifts = [-correction * (dim - 1) * (y[i] ** 2).sum() * x[i] for i in (0, 1)]
+    drift = (drifts[0] * x[1]).sum() + (x[0] * drifts[1]).sum()
+    growth = 2 * (drifts[0] * x[0]).sum() + (project[0] ** 2).sum() * (y[0] ** 2).sum()
+    # what the noise in each entry of the matrix does to the overlap, through either token
+    changes = [(project[i] @ x[1 - i])[:, np.newaxis] * y[i][np.newaxis] for i in (0, 1)]
+    if own:
+        return overlap, drift, (changes[0] ** 2 + changes[1] ** 2).sum(), growth
+    if second:
+        drift = drift + (project[0] * project[1]).sum() * (y[0] * y[1]).sum()
+    variance = ((changes[0] + changes[1]) ** 2).sum()
+    return overlap, drift, variance, growth
+
+
+@verifies(
+    Claim(
+        "common-noise.overlap",
+        "the overlap of two tokens under one noise is a diffusion in one variable, with simple coefficients",
+        r"$dx_i = P_{x_i}dW\,y_i - \frac{d-1}2|y_i|^2x_idt$ on the unit sphere, $y_i$ the softmax mean: $r = \langle x_1, x_2\rangle$ has the drift $-(d-1)ar + (d - 2 + r^2)b$ and the variance $2(1 - r^2)^2(1 - c)$, $a = 1 - c(1-r)$, $b = r + c(1-r)$, $\frac1c = 2\cosh^2\frac{\beta(1-r)}2$",
+        assumptions=("scores are beta times overlaps", "one matrix of independent Brownian motions for both tokens"),
+        spec=("FN.N05",),
+        cites=FEDOROV,
+        source_status=("seen", "derived"),
+    ),
+    hypothesis("own-noise", "each token has its own noise", own=True),
+    bug("first-order", "that both tokens move at once is forgotten", second=False),
+    bug("uniform", "a token attends to itself as to the other", uniform=True),
+    bug("uncorrected", "the noise is not corrected for the curvature of the sphere", correction=0.0),
+    constant("one-more", "the drift is that of one dimension more", more=1),
+)
+def test_overlap(run, *, own=False, second=True, uniform=False, correction=0.5, more=0):
+    for dim in (2, 3, 5):
+        for beta in (0.5, 2.0):
+            for apart in (0.125, 0.5, 0.75, 0.96875):
+                tokens = pair(dim, apart)
+                how = {"own": own, "second": second, "uniform": uniform, "correction": correction}
+                r, drift, variance, growth = generated(tokens, beta, **how)
+                d, half = dim + more, beta * (1 - r) / 2
+                c = 2 / (np.exp(half) + np.exp(-half)) ** 2
+                a, b = 1 - c * (1 - r), r + c * (1 - r)
+                case = {"d": dim, "beta": beta, "apart": apart}
+                yield equals(drift, -(d - 1) * a * r + (d - 2 + r**2) * b, scale=1, part="drift", **case)
+                yield equals(variance, 2 * (1 - r**2) ** 2 * (1 - c), scale=1, part="variance", **case)
+                yield equals(growth, 0, scale=1, part="length", **case)
+
+
+LEVELS = (2.0**-6, 2.0**-7, 2.0**-8, 2.0**-9, 2.0**-10)
+
+
+def exponent(dim, beta, end, *, own=False):
+    """The limit of the drift of the logarithm of how far the overlap is from an end, 1 or -1."""
+    found = []
+    for near in LEVELS:
+        r, drift, variance, _ = generated(pair(dim, near if end > 0 else 1.0 - near), beta, own=own)
+        off = 1 - end * r
+        found.append(-end * drift / off - variance / (2 * off**2))
+    return limit(found, order=1)
+
+
+def squared_tangent(dim):
+    """The statement: where the square of tanh is this, opposite tokens begin to attract."""
+    return (dim - 3) / (dim - 1)
+
+
+@verifies(
+    Claim(
+        "common-noise.threshold",
+        "one place always attracts two tokens under one noise, opposite places from a sharp inverse temperature on",
+        r"$\frac1t\log(1 - r) \to -(d - 1)$ near $r = 1$; $\frac1t\log(1 + r) \to (d - 3) - (d - 1)\tanh^2\beta$ near $r = -1$, which is negative if and only if $\cosh2\beta > d - 2$",
+        assumptions=("the tokens of the diffusion common-noise.overlap",),
+        spec=("FN.N05",),
+        cites=FEDOROV,
+        remark="in three dimensions opposite places attract at every inverse temperature, in two they never repel",
+        source_status=("seen", "derived"),
+    ),
+    constant("next", "opposite places attract from tanh squared (d-2)/(d-1) on", threshold=lambda d: (d - 2) / (d - 1)),
+    hypothesis("own-noise", "each token has its own noise", own=True),
+    bug("half", "the variance is left out of the logarithm", factor=0.5),
+)
+def test_threshold(run, *, threshold=squared_tangent, own=False, factor=1.0):
+    for dim in (3, 4, 8):
+        for beta in (0.5, 1.0, 2.0):
+            tangent = np.tanh(exact(beta))
+            case = {"d": dim, "beta": beta}
+            together, opposite = (exponent(dim, beta, end, own=own) for end in (1, -1))
+            yield equals(together, -factor * (dim - 1), scale=dim, part="together", **case)
+            claimed = (dim - 1) * (threshold(dim) - tangent**2)
+            yield equals(opposite, factor * claimed, scale=dim, part="opposite", **case)
+    for dim in (4, 5, 8, 64, 1000):
+        found = np.tanh(antipodal_threshold(dim)) ** 2
+        yield equals(found, factor * exact(float(threshold(dim))), scale=1, part="where", d=dim)
+
+
+def as_computed(dim, beta):
+    """The statement."""
+    return probability(beta, dim)
+
+
+def never(dim, beta):
+    """Always one cluster."""
+    return Interval.exactly(0.0)
+
+
+def without_attention(dim, beta):
+    """As if the inverse temperature were so large that tokens attend to themselves alone."""
+    return Interval.exactly(0.5)
+
+
+@cache
+def share_opposite(root, dim, beta, *, pairs, own=False):
+    """Which share of drawn pairs, orthogonal at first, ends with a negative overlap."""
+    rng = stream("common-noise.antipodal", dim, root=root)
+    tokens = np.zeros((pairs, 2, dim))
+    tokens[:, 0, 0] = tokens[:, 1, 1] = 1.0
+    for _ in range(256):
+        tokens = common_noise_step(tokens, beta, 1.0 / 32.0, rng)
+    return proportion(int(((tokens[:, 0] * tokens[:, 1]).sum(axis=1) < 0.0).sum()), pairs)
+
+
+@verifies(
+    Claim(
+        "common-noise.antipodal",
+        "two orthogonal tokens under one noise end opposite to each other with a probability that is an integral",
+        r"from $r = 0$: $\mathbb P(r \to -1) = \int_0^\infty s\,/\int_{-\infty}^\infty s$, $s(w) = \frac1{\cosh w}\exp(-(d-2)\int_0^w\frac{dv}{\cosh\beta(1 - \tanh v)})$: $.2224$ at $d = 3$, $\beta = 1$, $.1137$ at $d = 5$, $\beta = \frac32$; zero for $\cosh2\beta \le d - 2$; drawn pairs in three dimensions agree within $.05$",
+        assumptions=("Euler's scheme with steps of 1/32, up to time 8, for pairs that are drawn",),
+        spec=("FN.N05",),
+        cites=FEDOROV,
+        source_status=("seen", "derived"),
+    ),
+    hypothesis("never", "they always end in one place", law=never),
+    constant("even", "both ends are equally likely", law=without_attention),
+    bug("threshold", "opposite places attract from tanh squared (d-3)/d on", moved=True),
+)
+def test_antipodal(run, *, law=as_computed, moved=False):
+    for (dim, beta), digits in CHANCES.items():
+        yield equals(law(dim, beta), Interval.printed(digits), scale=1, part="values", d=dim, beta=beta)
+    found = share_opposite(run.root, 3, 1.0, pairs=run.pick(quick=3000, paper=30000))
+    yield at_most(abs(found - law(3, 1.0)), 0.05, scale=1, part="drawn", d=3, beta=1.0)
+    for dim in (4,) if moved else (4, 6, 20):
+        beta = antipodal_threshold(dim).lo if not moved else float(np.arctanh(np.sqrt((dim - 3) / dim)) + 0.5)
+        yield equals(probability(beta, dim), 0, scale=1, part="zero", d=dim)
