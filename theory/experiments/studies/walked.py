@@ -1,9 +1,9 @@
 """The attention layers of trained transformers: certified for all tokens, at the tokens that reach them, and searched.
 
 ``ball`` is a constant for all tokens in the ball that the normalisation of a layer leaves them, times ``share``, and
-``found`` the stretch of a displacement in the whole ball that a search found. ``norm`` encloses the norm of the derivative
-at the tokens of a set, ``bound`` is a constant for tokens within ``reach`` of them, and ``moved`` what a displacement
-between two places there is stretched by, in enclosures, by the formula of the layer.
+``found`` the stretch of a displacement in the whole ball that a search found. ``norm`` encloses the norm of the
+derivative at the tokens of a set, ``bound`` is a constant for tokens within ``reach`` of them, and ``moved`` what a
+displacement between two places there is stretched by, in enclosures, by the formula of the layer.
 """
 
 from __future__ import annotations
