@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "distance": OBJECT,
     **dict.fromkeys(SUBJECTS, METRIC),
     "metric": {*METRIC, "maxent"},  # the map from scores to weights may be entmax
-    "experiments": {*METRIC, "metric", "lipschitz"},  # what was reported of it
+    "experiments": {*METRIC, "metric", "lipschitz"},  # what was reported of it, and constants of what was trained
     "reference": {"evidence"},  # shares no formula with what is tested against it
     "report": {"evidence"},
     "figures": {*METRIC, *SUBJECTS, "experiments", "reference", "report"},

@@ -1,9 +1,9 @@
 """The attention layers of trained transformers: certified for all tokens, at the tokens that reach them, and searched.
 
 ``ball`` is a constant for all tokens in the ball that the normalisation of a layer leaves them, times ``share``, and
-``found`` the stretch of a displacement in that ball that a search found. ``norm`` encloses the norm of the derivative
-at the tokens of a set, ``bound`` is a constant for tokens within ``reach`` of them, and ``moved`` what a displacement
-between two places there is stretched by, in enclosures, by the formula of the layer.
+``found`` the stretch of a displacement in the whole ball that a search found. ``norm`` encloses the norm of the
+derivative at the tokens of a set, ``bound`` is a constant for tokens within ``reach`` of them, and ``moved`` what a
+displacement between two places there is stretched by, in enclosures, by the formula of the layer.
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ def walked_layers(*, scale: str, root: int) -> Table:  # noqa: ARG001  the layer
         reach = REACHES[name.split()[0]]
         here = certify_at(tokens, **weights, reach=reach)
         moved = _stretches(tokens, weights, reach)
+        whole = certify(**weights, radius=layer["radius"], n=len(tokens))
         for share in SHARES:
-            ball = certify(**weights, radius=share * layer["radius"], n=len(tokens))
+            ball = certify(**weights, radius=share * layer["radius"], n=len(tokens), search=False)
             for metric in METRICS:
-                row, own = ball.row(metric), here.row(metric)
+                row, own, found = ball.row(metric), here.row(metric), whole.row(metric).lower
                 cells = (
-                    name, metric, share, layer["radius"], float(len(tokens)), _near(row.constant), _near(row.lower),
+                    name, metric, share, layer["radius"], float(len(tokens)), _near(row.constant), _near(found),
                     own.norm, reach, _near(own.bound), moved[metric],
                 )  # fmt: skip
                 for key, cell in zip(names, cells, strict=True):
