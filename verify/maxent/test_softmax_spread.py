@@ -94,7 +94,7 @@ def bounded_scores(run):
 @verifies(
     Claim(
         "softmax.least-entropy",
-        "scores of bounded norm leave attention at least the entropy of one peak above equal scores, and no other bound is sharp",
+        "scores of bounded norm leave attention at least the entropy of one peak above equal scores",
         r"$n \ge 2$ scores $u$, $|u - \bar u| \le s$, $g = s\sqrt{\frac n{n-1}}$, $x = (n-1)e^{-g}$: $H \ge \log(1 + x) + \frac{gx}{1 + x}$, with equality for one score above $n - 1$ equal ones; it lies between $\frac{(1 + g)x}{1 + x}$ and $(1 + g)x$",
         assumptions=("temperature one",),
         spec=("FN.N07",),

@@ -116,7 +116,7 @@ def squared_tangent(dim):
         assumptions=("the tokens of the diffusion common-noise.overlap",),
         spec=("FN.N05",),
         cites=FEDOROV,
-        remark="in three dimensions opposite places attract at every inverse temperature, in two they never repel",
+        remark="in two and three dimensions opposite places attract at every inverse temperature",
         source_status=("seen", "derived"),
     ),
     constant("next", "opposite places attract from tanh squared (d-2)/(d-1) on", threshold=lambda d: (d - 2) / (d - 1)),
