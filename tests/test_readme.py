@@ -93,7 +93,7 @@ def test_what_the_library_is_said_to_have_is_handed_out():
     ("page", "verbs"),
     [
         ("README.md", {"list", "explain", "cite", "certify", "doctor", "prove"}),
-        ("docs/citing.md", {"list", "explain", "cite", "bundle"}),
+        ("docs/citing.md", {"list", "explain", "cite", "bundle", "completion"}),
     ],
 )
 def test_commands_about_claims_work(capsys, page, verbs):

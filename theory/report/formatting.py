@@ -77,17 +77,18 @@ def format_claim(record: Record, changes: Changes | None = None, proofs: Mapping
         _line("wording", f"{', '.join(claim.source_status)} {marks(record)}"),
         _line("labels", ", ".join(claim.spec) or "none"),
         _line("sources", ", ".join(claim.cites) or "none"),
-        *([_line("proof", _said(proof))] if proof is not None else []),
+        *(
+            [_line("proof", f"{proof.printed.removeprefix('proof ')}, proofs/{proof.file}.md")]
+            if proof and proof.file
+            else []
+        ),
+        *([_line("formal", proof.formal)] if proof and proof.formal else []),
         *([_line("uses", ", ".join([*proof.uses, *proof.lemmas]))] if proof and (proof.uses or proof.lemmas) else []),
         *([_line("used by", ", ".join(users))] if users else []),
     ]
     for entry in record.entries.values():
         text += ["", *_scale(record, entry, (changes or {}).get((claim.id, entry.scale)))]
     return "\n".join(text) + "\n"
-
-
-def _said(proof: Proof) -> str:
-    return f"{proof.said}; proofs/{proof.file}.md" if proof.file else proof.said
 
 
 def _scale(record: Record, entry: Entry, changed: tuple[str, ...] | None) -> list[str]:

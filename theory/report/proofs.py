@@ -75,11 +75,6 @@ class Proof:
         whole = [name for name in names if not name.endswith(_PART)]
         return [(said, some) for said, some in (("formal", whole), ("formal in part", part)) if some]
 
-    @property
-    def said(self) -> str:
-        """All of it in words."""
-        return "; ".join([self.printed, *(f"{said}: {', '.join(names)}" for said, names in self.theorems)])
-
 
 NONE = Proof("", (), (), refereed=False, formal="")
 
