@@ -209,3 +209,60 @@ have e4 : b * - c * - c = b * (c * (c * 1)) by ring.
 have p1 := exp_pos (b * (c * (c * 1))); have p2 := exp_pos (- (b * (c * (c * 1)))).
 by case: i; rewrite ?e1 ?e2 ?e3 ?e4; field; lra.
 Qed.
+
+(* Twin: half of D TV; two atoms at distance one. *)
+Theorem not_half_variation : ~ forall (I K : finType) (p q : I -> R) (x : I -> K -> R) D, law p -> law q ->
+  (forall i j, norm (fun k => x i k - x j k) <= D) ->
+  norm (fun k => mean p (fun i => x i k) - mean q (fun i => x i k)) <= / 2 * D * TV p q.
+Proof.
+have n1 (u : unit -> R) : norm u = Rabs (u tt).
+  by rewrite /norm /dot (big_pred1 tt); [exact: sqrt_Rsqr_abs | case].
+move=> h; have := h [finType of bool] [finType of unit] (fun b => if b then 1 else 0) (fun b => if b then 0 else 1)
+  (fun b _ => if b then 1 else 0) 1.
+rewrite n1 /TV /mean !big_bool /= => k.
+have : Rabs (1 * 1 + 0 * 0 - (0 * 1 + 1 * 0)) <= / 2 * 1 * ((Rabs (1 - 0) + Rabs (0 - 1)) / 2).
+  apply: k => [||b c]; [by split=> [[]|]; rewrite ?big_bool /=; lra | by split=> [[]|]; rewrite ?big_bool /=; lra |].
+  by rewrite n1; apply: Rabs_le; case: b; case: c; lra.
+have -> : 0 - 1 = -1 by ring.
+by rewrite Rabs_Ropp Rminus_0_r Rabs_R1 Rabs_pos_eq; lra.
+Qed.
+
+(* Twin: an eighth instead of a quarter of b D^2; tokens 1 and -1, b = 2 ln 2. *)
+Theorem not_diameter_eighth : ~ forall (I K : finType) (a : I -> I -> R) (x : I -> K -> R) b D,
+  (forall i j l m, a i l - a j l - (a i m - a j m) <= b * norm (fun k => x i k - x j k) * norm (fun k => x l k -
+    x m k)) ->
+  0 <= b -> (forall i j, norm (fun k => x i k - x j k) <= D) -> forall i j,
+  norm (fun k => mean (softmax (a i)) (fun l => x l k) -
+    mean (softmax (a j)) (fun l => x l k)) <= D * tanh (b * D ^ 2 / 8).
+Proof.
+have n1 (u : unit -> R) : norm u = Rabs (u tt).
+  by rewrite /norm /dot (big_pred1 tt); [exact: sqrt_Rsqr_abs | case].
+have l0 : 0 < ln 2 by rewrite -ln_1; apply: ln_increasing; lra.
+pose x (b : bool) := if b then 1 else - 1.
+move=> h; have := h [finType of bool] [finType of unit] (fun i j => 2 * ln 2 * x i * x j) (fun i _ => x i) (2 * ln 2) 2.
+have prod s t : 2 * ln 2 * s * t <= 2 * ln 2 * Rabs s * Rabs t.
+  rewrite !Rmult_assoc -Rabs_mult; apply: Rmult_le_compat_l; first by lra.
+  by apply: Rmult_le_compat_l; [lra | apply: Rle_abs].
+move=> k; have {k} := k (fun i j l m => ltac:(rewrite !n1; apply: Rle_trans (prod _ _); right; ring)) ltac:(lra).
+move=> /(_ (fun i j => ltac:(rewrite n1 /x; apply: Rabs_le; case: i; case: j; lra))) /(_ true false).
+rewrite n1 (two_tokens (2 * ln 2) 1 true) (two_tokens (2 * ln 2) 1 false).
+have e2 : exp (ln 2) = 2 by apply: exp_ln; lra.
+have -> : 2 * ln 2 * 2 ^ 2 / 8 = ln 2 by field.
+have -> : 2 * ln 2 * 1 ^ 2 = ln 2 + ln 2 by ring.
+rewrite /tanh /sinh /cosh !exp_Ropp !exp_plus e2 => k; have := Rle_trans _ _ _ (Rle_abs _) k; lra.
+Qed.
+
+(* Twin: one key more than there are; rows (3/4, 1/4) and (1/4, 3/4). *)
+Theorem not_one_key_more : ~ forall (I K : finType) (P : I -> I -> R) (x : I -> K -> R) D eps, (forall i, law (P i)) ->
+  (forall i j, eps <= P i j) -> (forall i j, norm (fun k => x i k - x j k) <= D) -> forall i j,
+  norm (fun k => mean (P i) (fun l => x l k) - mean (P j) (fun l => x l k)) <= D * (1 - (INR #|I| + 1) * eps).
+Proof.
+have n1 (u : unit -> R) : norm u = Rabs (u tt).
+  by rewrite /norm /dot (big_pred1 tt); [exact: sqrt_Rsqr_abs | case].
+move=> h; have := h [finType of bool] [finType of unit] (fun b c => if b == c then 3 / 4 else 1 / 4)
+  (fun b _ => if b then 1 else 0) 1 (1 / 4).
+move=> k; have {k} := k (fun b => ltac:(split=> [c|]; [case: eqP => _; lra | rewrite big_bool; case: b => /=; lra]))
+  (fun b c => ltac:(case: eqP => _; lra))
+  (fun b c => ltac:(rewrite n1; apply: Rabs_le; case: b; case: c; lra)) true false.
+rewrite n1 card_bool /mean !big_bool /= Rabs_pos_eq; lra.
+Qed.

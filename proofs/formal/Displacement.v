@@ -126,3 +126,12 @@ have -> : mean (fun=> 1) (fun _ : unit => norm (fun _ : unit => 1 - 0)) = 1.
   by rewrite (mean_const _ one) /norm /dot (big_pred1 tt) /=; [rewrite Rminus_0_r Rmult_1_l sqrt_1 | case].
 by lra.
 Qed.
+
+(* Twin: the order the other way round; equal weights, rows that forget. *)
+Theorem not_convex_order_reversed : ~ forall (I : finType) (p : I -> R) (P : I -> I -> R) (f : I -> R), law p ->
+  (forall i, law (P i)) -> variance (fun j => \sum_i (p i * P i j)) f <= variance p (fun i => mean (P i) f).
+Proof.
+have half : law (fun _ : bool => / 2) by split=> [b|]; rewrite ?big_bool /=; lra.
+move=> h; have := h [finType of bool] _ (fun _ _ => / 2) (fun b => if b then 1 else 0) half (fun=> half).
+by rewrite /variance /mean !big_bool /=; lra.
+Qed.

@@ -236,3 +236,10 @@ Proof.
 move=> p v; split; first by split=> [b|]; rewrite ?big_bool /p /=; lra.
 by move=> b; rewrite /jacobian /mean big_bool /p /v /=; case: b; field.
 Qed.
+
+(* Twin: the outer product forgotten; one score. *)
+Theorem not_without_outer : ~ forall (I : finType) (p v : I -> R) i, law p -> jacobian p v i = p i * v i.
+Proof.
+have one : law (fun _ : unit => 1) by split=> [i|]; [lra | rewrite (big_pred1 tt) //; case].
+by move=> h; have := h [finType of unit] _ (fun=> 1) tt one; rewrite /jacobian (mean_const _ one); lra.
+Qed.

@@ -239,3 +239,39 @@ have : 1 * 1 + 0 * 0 - (/ 2 * 1 + / 2 * 0) <= 98 / 100 * ((Rabs (1 - / 2) + Rabs
   by apply: k => [||b]; [split=> [b|] | split=> [b|] | ]; rewrite ?big_bool /=; try case: b; lra.
 by rewrite Rminus_0_l Rabs_Ropp !Rabs_pos_eq; lra.
 Qed.
+
+(* Twin: outliers keep the share of their mass; two atoms, and scores 0 and ln 3. *)
+Theorem not_share_kept : ~ forall (I : finType) (w q a : I -> R) eps, law w -> law q -> 0 <= eps <= 1 ->
+  forall i, gibbs_law (fun j => (1 - eps) * w j + eps * q j) a i = (1 - eps) * gibbs_law w a i + eps * gibbs_law q a i.
+Proof.
+move=> h; have := h [finType of bool] (fun b => if b then 1 else 0) (fun b => if b then 0 else 1)
+  (fun b => if b then 0 else ln 3) (/ 2).
+move=> k; have {k} := k ltac:(by split=> [[]|]; rewrite ?big_bool /=; lra) ltac:(by split=> [[]|]; rewrite ?big_bool /=;
+  lra) ltac:(lra) true.
+by rewrite /gibbs_law /gibbs_sum /mean !big_bool /= exp_0 exp_ln; lra.
+Qed.
+
+(* Twin: keys of two norms; keys 0 and 2 on the line and the query 0. *)
+Theorem not_gaussian_of_any_norm : ~ forall (I K : finType) (query : K -> R) (key : I -> K -> R) tau i, 0 < tau ->
+  softmax (fun j => dot query (key j) / tau) i =
+  softmax (fun j => - dot (fun k => query k - key j k) (fun k => query k - key j k) / (2 * tau)) i.
+Proof.
+have s1 (f : unit -> R) : \sum_k f k = f tt by rewrite (big_pred1 tt) //; case.
+move=> h; have := h [finType of bool] [finType of unit] (fun=> 0) (fun b _ => if b then 0 else 2) 1 true ltac:(lra).
+rewrite /softmax /normaliser !big_bool /dot !s1 /=.
+have -> : 0 * 0 / 1 = 0 by field.
+have -> : 0 * 2 / 1 = 0 by field.
+have -> : - ((0 - 0) * (0 - 0)) / (2 * 1) = 0 by field.
+have -> : - ((0 - 2) * (0 - 2)) / (2 * 1) = - 2 by field.
+rewrite exp_0; have e : exp (- 2) < 1 by rewrite -exp_0; apply: exp_increasing; lra.
+have p := exp_pos (- 2) => k; have : 1 / (1 + 1) * (1 + exp (- 2)) = 1 by rewrite k; field; lra.
+by lra.
+Qed.
+
+(* Twin: masses that do not enter the scores; 1/4 and 3/4. *)
+Theorem not_masses_ignored : ~ forall (I : finType) (w s : I -> R) i, law w -> gibbs_law w s i = softmax s i.
+Proof.
+have hw : law (fun b : bool => if b then 1 / 4 else 3 / 4) by split=> [[]|]; rewrite ?big_bool /=; lra.
+move=> h; have := h [finType of bool] _ (fun=> 0) true hw.
+by rewrite /gibbs_law /gibbs_sum /softmax /normaliser /mean !big_bool /= exp_0; lra.
+Qed.

@@ -77,3 +77,12 @@ Proof.
 move=> h; have := h [finType of bool] [finType of unit] (fun=> tt) (fun=> 0) true.
 by rewrite /printed /same big_bool /= => e; lra.
 Qed.
+
+(* Twin: the printed lookup is not attention; two tokens of one key and the value one. *)
+Theorem not_printed_attention : ~ forall (I : finType) (Key : eqType) (key : I -> Key) (value : I -> R) (a : Key -> R),
+  let p := softmax (fun i => a (key i)) in
+  \sum_i (p i * printed key value (key i) (fun v => v)) = \sum_i (p i * value i).
+Proof.
+move=> h; have := h [finType of bool] [finType of unit] (fun=> tt) (fun=> 1) (fun=> 0).
+by rewrite /printed /same /softmax /normaliser !big_bool /= exp_0; lra.
+Qed.

@@ -216,3 +216,14 @@ have -> : E / (E + 1) = 1 - 1 / (1 + E) by field; lra.
 have : 1 / (1 + E) <= 1 / 3 by apply: Rmult_le_compat_l; [lra | apply: Rinv_le_contravar; lra].
 by lra.
 Qed.
+
+(* Twin: the law moves by half of the mass that is removed; two equal weights. *)
+Theorem not_half_the_mass : ~ forall (I : finType) (A : I -> bool) (p : I -> R), law p -> 0 < kept A p ->
+  TV (cut A p) p = / 2 * lost A p.
+Proof.
+have half : law (fun _ : bool => / 2) by split=> [b|]; rewrite ?big_bool /=; lra.
+move=> h; have := h [finType of bool] (fun b => b) _ half.
+rewrite /kept /lost /TV /cut /kept !big_bool /= => /(_ ltac:(lra)).
+have -> : / 2 / (/ 2 + 0) - / 2 = / 2 by field.
+by rewrite Rminus_0_l Rabs_Ropp Rabs_pos_eq; lra.
+Qed.

@@ -139,3 +139,26 @@ have k0 := KL_ge0 hp hq q0; split; first by nra.
 by rewrite -(KL_eq0 hp hq q0); split=> h; nra.
 Qed.
 End Softmax.
+
+(* Twin: the gap without the temperature, which is two; a sure law and equal scores. *)
+Theorem not_gap_without_temperature : ~ forall (I : finType) (s : I -> R) tau p, 0 < tau -> law p ->
+  tau * lse (fun i => s i / tau) - objective s tau p = KL p (softmax (fun i => s i / tau)).
+Proof.
+have sure : law (fun b : bool => if b then 1 else 0) by split=> [[]|]; rewrite ?big_bool /=; lra.
+move=> h; have := h [finType of bool] (fun=> 0) 2 _ ltac:(lra) sure.
+rewrite (gap_identity (I := [finType of bool]) (fun=> 0) (tau := 2)) //; last by lra.
+rewrite /KL big_bool /softmax /normaliser big_bool /=.
+have -> : 0 / 2 = 0 by field.
+rewrite exp_0; have -> : 1 / (1 / (1 + 1)) = 2 by field.
+have : 0 < ln 2 by rewrite -ln_1; apply: ln_increasing; lra.
+by lra.
+Qed.
+
+(* Twin: scores that are multiplied and not shifted; ln 2 and 0, twice. *)
+Theorem not_softmax_scaled : ~ forall (I : finType) (s : I -> R) i, softmax (fun j => 2 * s j) i = softmax s i.
+Proof.
+move=> h; have := h [finType of bool] (fun b => if b then ln 2 else 0) true.
+rewrite /softmax /normaliser !big_bool /= Rmult_0_r exp_0.
+have -> : 2 * ln 2 = ln 2 + ln 2 by ring.
+by rewrite exp_plus exp_ln; lra.
+Qed.

@@ -134,3 +134,15 @@ have hy : sparsemax y y.
   by rewrite /threshold Rminus_0_r Rmax_left // /y; case: b; lra.
 by move=> h; have := h [finType of bool] x y x y hx hy; rewrite /distance2 !big_bool /x /y /=; lra.
 Qed.
+
+(* Twin: the loss is not bounded below by more than half of the squared distance; the vertices of two scores. *)
+Theorem not_loss_near : ~ forall (I : finType) (s p q : I -> R), sparsemax s p -> law q ->
+  51 / 100 * distance2 q p <= loss s p q.
+Proof.
+pose x (b : bool) := if b then 1 else 0.
+have hx : sparsemax x x.
+  exists 0; split=> [b|]; last by rewrite big_bool /=; ring.
+  by rewrite /threshold Rminus_0_r Rmax_left // /x; case: b; lra.
+have hq : law (fun b : bool => if b then 0 else 1) by split=> [[]|]; rewrite ?big_bool /=; lra.
+by move=> h; have := h [finType of bool] x x _ hx hq; rewrite /distance2 /loss !big_bool /x /=; lra.
+Qed.

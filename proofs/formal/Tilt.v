@@ -122,3 +122,14 @@ rewrite (mean_const 0 hp) variance_raw //; set m := mean p a.
 have -> : mean p (fun j => a j * (a j - m)) = mean p (fun j => a j ^ 2 + - m * a j) by apply: mean_ext => j; ring.
 by rewrite meanD meanZ -/m; ring.
 Qed.
+
+(* Twin: the mean square stands for the variance; one atom. *)
+Theorem not_slope_mean_square : ~ forall (I : finType) (w a : I -> R) x, law w ->
+  is_derive (fun t => mean (tilt w (fun j => t * a j)) a) x (mean (tilt w (fun j => x * a j)) (fun j => a j ^ 2)).
+Proof.
+have one : law (fun _ : unit => 1) by split=> [i|]; [lra | rewrite (big_pred1 tt) //; case].
+move=> h; have d := h [finType of unit] (fun=> 1) (fun=> 1) 0 one.
+have := tilt_variance_slope (fun=> 1) 0 one; have hp := tilt_law one (fun _ : unit => 0 * 1).
+move=> d'; have := is_derive_unique _ _ _ d; rewrite (is_derive_unique _ _ _ d').
+by rewrite variance_raw // !(mean_const _ hp); lra.
+Qed.
