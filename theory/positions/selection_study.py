@@ -24,7 +24,8 @@ def widths(*, scale: str, root: int) -> Iterator[dict[str, Any]]:  # noqa: ARG00
     """Yield widths and margins by the number of keys.
 
     ``part`` "width": the least width. "ceiling": what no margin of unit keys and queries exceeds. "layout": the least
-    margin, over sets of so many keys, of those laid out on the trigonometric moment curve at nearly equal angles.
+    margin, over sets of so many keys, of those laid out on the trigonometric moment curve at nearly equal angles; it is
+    there where such sets are few enough.
     """
     for chosen in CHOSEN:
         for keys in KEYS:
