@@ -1,5 +1,6 @@
 """How cold attention has to be as its tokens grow in number: by the gaps of any scores, and for Gaussian ones."""
 
+import itertools
 from functools import cache
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, exact, hypothesis, verifies
 from theory.evidence.once import once
 from theory.maxent.gibbs import gap_scale, gaussian_weights
+from theory.maxent.studies import length
 
 GAPS = ("hayase2026",)
 ENERGY = ("giorlandino2025", "derrida1981")
@@ -139,6 +141,20 @@ def test_gaussian_entropy(run, *, values=ENTROPIES, least=0.5, most=1.0, half=0.
         yield at_most(added, most * square * found.participation, scale=scale, part="most", **case)
 
 
+@cache
+def squares_in_floats(size, sigma):
+    """The mean sum of squares of Gaussian weights: sums on a lattice in floats, one inside the other."""
+    step = 1.0 / 64.0
+    places = np.arange(-14.0, 14.0 + 40.0 / sigma, step)  # of x, where the others are nearly all below
+    spots = np.arange(-9.0, 9.0 + step, step)
+    density = np.exp(-(spots**2) / 2.0) / np.sqrt(2.0 * np.pi)
+    shifts = np.arange(spots[0] - places[-1], spots[-1] - places[0] + step / 2.0, step)
+    y = np.exp(np.minimum(sigma * shifts, 50.0))
+    lacks, first = (np.convolve(f, density[::-1], mode="valid") * step for f in (-np.expm1(-y), y * np.exp(-y)))
+    integrand = first**2 * np.exp((size - 2.0) * np.log1p(-np.minimum(lacks, 1.0 - 2.0**-52)))
+    return 1.0 - size * (size - 1.0) * sigma * integrand.sum() * step
+
+
 SQUARES = {0.9: "0.1256", 1.0: "0.1802", 1.5: "0.4103", 2.0: "0.5499"}  # of 1e5 scores
 LIMITS = {0.9: "0.0000", 1.0: "0.0000", 1.5: "0.3333", 2.0: "0.5000"}
 
@@ -168,6 +184,16 @@ def test_gaussian_participation(run, *, values=SQUARES, part_of=1.0, twice=2.0, 
             sigma = share * critical(size)[1]
             bound = 1 - part_of * (twice * np.log(exact(float(size)))).sqrt() / sigma
             yield at_least(weights_of(size, sigma).participation, bound, scale=1, part="bound", n=size, share=share)
+    table = run.study(length.concentrations).where(part="deviation")
+    for log, share, value in zip(
+        table["log_size"].tolist(), table["share"].tolist(), table.intervals("value"), strict=True
+    ):
+        case = {"n": round(np.exp(log)), "share": share}
+        again = Interval.within(squares_in_floats(case["n"], wider * share * np.sqrt(2.0 * log)), 1e-7)
+        yield equals(value, again, scale=1, part="table", **case)
+        yield at_least(
+            value, 1 - part_of * Interval.exactly(twice / 2.0).sqrt() / share, scale=1, part="table, bound", **case
+        )
 
 
 # by the number of scores: of one gap the largest weight, of Gaussian scores the sum of squares
@@ -216,3 +242,14 @@ def test_length_scaling(run, *, other=None, third=False):
                 yield equals(found, claimed, scale=1, **case)
                 if name == "one gap" and factor == "log":
                     yield equals(found, exact(float(size)) / (2.0 * size - 1.0), part="one gap, exact", n=size)
+    table = run.study(length.concentrations)
+    for name, factor in itertools.product(("gap", "gaussian"), ("log", "root")):
+        rows, taken = table.where(part=name, factor=factor), factor if other is None else other[factor]
+        for log, value in zip(rows["log_size"].tolist(), rows.intervals("value"), strict=True):
+            size, growth = round(np.exp(log)), log / np.log(START)
+            if name == "gap":
+                claimed = one_gap(size, taken).mid
+            else:
+                scaled = {"log": growth, "root": np.sqrt(growth), "none": 1.0}[taken]
+                claimed = squares_in_floats(size, 1.5 * critical(START)[1] * scaled)
+            yield equals(value, Interval.within(claimed, 1e-7), scale=1, part=f"table, {name}, {factor}", n=size)

@@ -21,6 +21,7 @@ from theory.evidence import (
 )
 from theory.evidence.once import once
 from theory.maxent.gibbs import Peaks, peak_entropy, tokens_to_disperse, weight_range
+from theory.maxent.studies import spread as spread_study
 
 BITS = 500  # of what is measured: entropies of 1e-80 and lacks of 1e-30 occur
 MANY = 100_000
@@ -71,6 +72,14 @@ def one_term(size, length):
     entropy, missing, gap = peak_entropy(size, length)
     second = gap * (size - 1) * np.exp(-gap) / (1 + (size - 1) * np.exp(-gap))
     return Peaks(entropy - second, missing + second, gap)
+
+
+def at_peaks(size, peaks, gap):
+    """Enclose the entropy of peaks above equal scores by its definition, given the gap of one peak of this norm."""
+    gap = gap * (exact(size - 1.0) / (peaks * (size - peaks))).sqrt()
+    others = (size - peaks) * np.exp(-gap)
+    mass = peaks + others
+    return (peaks * np.log(mass) + others * (np.log(mass) + gap)) / mass
 
 
 def peaked(size, gap, peaks=1):
@@ -127,6 +136,13 @@ def test_least_entropy(run, *, law=one_peak, factor=1.0, length=None):
             small = (scores.size - 1) * np.exp(-gap)
             yield at_most(entropy, factor * (1 + gap) * small, part="above", **case)
             yield at_least(entropy, (1 + gap) * small / (1 + small), part="below", **case)
+    table = run.study(spread_study.least_entropies)
+    rows = zip(*(table[name].tolist() for name in ("part", "size", "peaks", "norm")), strict=True)
+    for (kind, size, number, s), entropy in zip(rows, table.intervals("entropy"), strict=True):
+        claimed, case = law(size, s), {"row": kind, "n": size, "number": number, "norm": s}
+        yield at_least(entropy, claimed.entropy, part="table", **case)
+        if kind == "peaks":
+            yield equals(entropy, at_peaks(size, number, claimed.gap), part="table, peaks", **case)
 
 
 def by_range(size, spread):

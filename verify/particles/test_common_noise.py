@@ -3,10 +3,12 @@
 from functools import cache
 
 import numpy as np
+from scipy.integrate import cumulative_simpson, simpson
 
 from theory.evidence import (
     Claim,
     Interval,
+    at_least,
     at_most,
     bug,
     constant,
@@ -19,6 +21,7 @@ from theory.evidence import (
     verifies,
 )
 from theory.particles.exact import antipodal_probability, antipodal_threshold, common_noise_step
+from theory.particles.studies.common_noise import chances
 
 FEDOROV = ("fedorov2026",)
 CHANCES = {(3, 1.0): "0.2224", (5, 1.5): "0.1137"}  # by dimension and inverse temperature, of orthogonal tokens
@@ -135,6 +138,12 @@ def test_threshold(run, *, threshold=squared_tangent, own=False, factor=1.0):
     for dim in (4, 5, 8, 64, 1000):
         found = np.tanh(antipodal_threshold(dim)) ** 2
         yield equals(found, factor * exact(float(threshold(dim))), scale=1, part="where", d=dim)
+    table = run.study(chances)
+    for dim, beta in zip(*(table.where(part="threshold")[name].tolist() for name in ("dim", "beta")), strict=True):
+        found = Interval.within(float(np.tanh(beta)) ** 2, 1e-14)
+        yield equals(found, factor * exact(float(threshold(dim))), scale=1, part="table", d=dim)
+    for dim, beta in zip(*(table.where(part="exact")[name].tolist() for name in ("dim", "beta")), strict=True):
+        yield at_least(np.tanh(exact(beta)) ** 2, threshold(dim), scale=1, part="table, beyond", d=dim, beta=beta)
 
 
 def as_computed(dim, beta):
@@ -150,6 +159,17 @@ def never(dim, beta):
 def without_attention(dim, beta):
     """As if the inverse temperature were so large that tokens attend to themselves alone."""
     return Interval.exactly(0.5)
+
+
+@cache
+def in_floats(dim, beta):
+    """The integral of the statement by Simpson's rule, for what decays slowest from -w = 300 on."""
+    w = np.linspace(-300.0, 30.0, 330 * 64 + 1)
+    inner = cumulative_simpson(1.0 / np.cosh(beta * (1.0 - np.tanh(w))), x=w, initial=0.0)
+    zero = 300 * 64
+    logarithm = -np.logaddexp(w, -w) - (dim - 2) * (inner - inner[zero])
+    scale = np.exp(logarithm - logarithm.max())
+    return float(simpson(scale[zero:], x=w[zero:]) / simpson(scale, x=w))
 
 
 @cache
@@ -185,3 +205,11 @@ def test_antipodal(run, *, law=as_computed, moved=False):
     for dim in (4,) if moved else (4, 6, 20):
         beta = antipodal_threshold(dim).lo if not moved else float(np.arctanh(np.sqrt((dim - 3) / dim)) + 0.5)
         yield equals(probability(beta, dim), 0, scale=1, part="zero", d=dim)
+    table = run.study(chances)
+    rows = zip(*(table[name].tolist() for name in ("part", "dim", "beta")), strict=True)
+    for (part, dim, beta), found in zip(rows, table.intervals("value"), strict=True):
+        if part == "exact":
+            again = Interval.within(in_floats(dim, beta), 1e-6) if law is as_computed else law(dim, beta)
+            yield equals(found, again, scale=1, part="table", d=dim, beta=beta)
+        elif part == "drawn":
+            yield equals(found, law(dim, beta), scale=1, part="table, drawn", d=dim, beta=beta)

@@ -9,6 +9,7 @@ import numpy as np
 
 from theory.evidence import (
     Claim,
+    Interval,
     at_least,
     at_most,
     bug,
@@ -20,7 +21,14 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.once import once
-from theory.positions import least_width, margin_ceiling, moment_keys, radon_partition, selecting_query
+from theory.positions import (
+    least_width,
+    margin_ceiling,
+    moment_keys,
+    radon_partition,
+    selecting_query,
+    selection_study,
+)
 
 SOURCES = ("wang2026", "gale1963")
 SIZES = ((1, 3), (1, 7), (2, 4), (2, 5), (2, 9), (3, 5), (3, 9), (5, 6))  # at most k of m keys
@@ -82,6 +90,25 @@ def two_k(m, k):
     return least_width(m, k)
 
 
+def rows_of(run):
+    """Yield part, number chosen, number of keys and value of every row of the sweep."""
+    table = run.study(selection_study.widths)
+    return zip(*(table[name].tolist() for name in ("part", "chosen", "keys")), table.intervals("value"), strict=True)
+
+
+def margin_of_angles(k, m, angle):
+    """The least margin of nearly equal angles by products of 1 - cos; the query's square is twice their variance."""
+    tangents = [math.tan(math.pi * ((i + 0.25) / m - 0.5)) for i in range(m)]
+    angles = np.array([angle(float(Fraction(t).limit_denominator(1000))) for t in tangents])
+    even = 2.0 * np.pi * np.arange(4 * k) / (4 * k)  # enough for the mean of a square
+    least = math.inf
+    for places in itertools.combinations(range(m), k):
+        chosen, others = angles[list(places)], np.delete(angles, places)
+        below, whole = (np.prod(1.0 - np.cos(t[:, np.newaxis] - chosen), axis=1) for t in (others, even))
+        least = min(least, below.min() / math.sqrt(2.0 * whole.var() * k))
+    return least
+
+
 @verifies(
     Claim(
         "selection.width",
@@ -127,6 +154,12 @@ def test_width(run, *, width=two_k, angle=lambda t: 2.0 * math.atan(t), weigh=la
             apart = [angle(float(places[i])) - angle(float(places[c])) for c in chosen]
             claimed = math.prod((2 * np.sin(exact(gap / 2)) ** 2 for gap in apart), start=1)
             yield equals(below, claimed, scale=1, part="lower by", k=k, m=m)
+    for part, k, m, value in rows_of(run):
+        if part == "width":
+            yield equals(value, min(2 * k, m - 1) if width is two_k else width(m, k), part="table", k=k, m=m)
+        elif part == "layout":
+            margin = margin_of_angles(k, m, angle)
+            yield equals(value, Interval.within(margin, 1e-9 * margin), part="table, lower by", k=k, m=m)
 
 
 def unit(keys):
@@ -211,3 +244,13 @@ def test_margin(run, *, ceiling=sharp_ceiling, factor=1.0, power=2, longer=1.0):
             yield at_most(most, claimed, part="plane", input=name, m=m)
             if name == "even":
                 yield equals(most, claimed, part="plane, attained", m=m)
+    for part, k, m, value in rows_of(run):
+        if part != "width":
+            sharp = m / np.sqrt(exact(float(k * (m - 1) * (m - k))))
+            claimed = factor * (sharp if ceiling is sharp_ceiling else ceiling(m, k))
+            yield at_most(value, claimed, part=f"table, {part}", k=k, m=m)
+        if part == "ceiling":
+            yield equals(value, claimed, part="table, ceiling", k=k, m=m)
+        elif part == "layout" and k == 1:
+            half = np.sin(np.pi * exact(1.0) / m)
+            yield at_most(value, factor * 2 * half**power, part="table, plane", k=k, m=m)

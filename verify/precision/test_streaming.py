@@ -334,6 +334,13 @@ def test_weights(run, *, vanishing=True, share=1.0, power=8, less=0):
     for form in ("float16", "e4m3"):
         grows = [n for n in range(16370, 16400) if most_lost(form, n) > relative(form, n)]
         yield equals(grows[0], 16384 - less, scale=1, part="growth", form=form)
+    table = run.study(studies.stream_errors)
+    for form, n, bound in zip(table["form"].tolist(), table["length"].tolist(), table.intervals("bound"), strict=True):
+        if form in WEIGHTS:  # what is added for sums in float32, by fewer than n / 64 + 256 additions and rises
+            claimed = most_lost(form, n) if vanishing else relative(form, n)
+            beside = Fraction(7 * (n // 64 + 256) + 60, 2**24)
+            yield at_most(bound, Interval.exactly(share * claimed + beside), part="table", form=form, n=n)
+            yield at_least(bound, Interval.exactly(claimed), part="table", form=form, n=n)
 
 
 def lost_of(weight, n, factor, form):

@@ -18,9 +18,7 @@ from theory.maxent.studies import length
 
 TITLE = "how concentrated attention is on Gaussian scores, and scaling with the logarithm of their number"
 STUDY = length.concentrations
-CLAIMS = (
-    "softmax.gaussian-entropy", "softmax.gaussian-participation", "softmax.gap-counting", "softmax.length-scaling",
-)  # fmt: skip
+CLAIMS = ("softmax.gaussian-participation", "softmax.length-scaling")
 
 _SIZES = {100: (style.SKY, "$n = 100$"), 10**5: (style.BLUE, "$n = 10^5$"), 10**10: (style.PURPLE, "$n = 10^{10}$")}
 _LAWS = {

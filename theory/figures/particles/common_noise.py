@@ -37,6 +37,6 @@ def draw(table: Table) -> Figure:
             axes.plot([beta, beta], [share.lo, share.hi], "-", color=hue, linewidth=2.5, alpha=0.4)
     style.guide(axes, y=0.5)
     axes.set(xlabel=r"inverse temperature $\beta$", ylabel="probability of opposite ends")
-    axes.set(xlim=(0.0, 3.1), ylim=(0.0, 0.58))
+    axes.set(xlim=(0.0, 2.1), ylim=(0.0, 0.58))
     axes.legend(loc="upper left", bbox_to_anchor=(0.0, 0.86))
     return figure

@@ -11,9 +11,9 @@ from theory.evidence import Interval, Kind, proportion, stream, study
 from theory.particles.exact.common_noise import antipodal_probability, antipodal_threshold, common_noise_step
 
 DIMS = (3, 4, 6)
-BETAS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0)
+BETAS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
 DRAWN = ((3, 1.0), (3, 2.0), (4, 1.5))
-PAIRS = 1000
+PAIRS = 2000
 
 
 @study(Kind.STATISTICAL)
