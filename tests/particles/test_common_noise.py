@@ -35,6 +35,14 @@ def test_threshold_and_what_is_below():
         assert antipodal_probability(found.lo, dim).hi == 0.0
 
 
+def test_what_is_just_above_the_threshold_is_not_zero():
+    """In three dimensions that is every inverse temperature; to second order it is the square times log 2."""
+    for beta in (1e-6, 1e-20, 1e-150):
+        found = antipodal_probability(beta, 3)
+        assert found.lo <= math.log(2.0) * beta**2 * (1.0 + 1e-6)
+        assert found.hi >= found.lo >= math.log(2.0) * beta**2 * (1.0 - 1e-6)
+
+
 def test_series_of_the_hyperbolic_sine():
     for z in (0.0, 0.5, -7.0):
         with precision():
