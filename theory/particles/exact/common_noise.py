@@ -179,7 +179,7 @@ def _smooth(b: Any, dim: int) -> Callable[[Any], Any]:
             else:
                 done[key] = -integral_over(slope, middle, ball(0)) if middle < 0 else ball(0)
         apart = r - middle
-        return done[key] + apart * slope(r) if apart != 0 else done[key]
+        return done[key] if apart == 0 else done[key] + apart * slope(r)  # zero for certain, or a ball around it
 
     def factor(r: Any) -> Any:
         integral = (slope(r) * r.derivative()).integral() + up_to(coefficient(r, 0))
