@@ -23,7 +23,7 @@ from theory.evidence.once import once
 from theory.positions import least_width, margin_ceiling, moment_keys, radon_partition, selecting_query
 
 SOURCES = ("wang2026", "gale1963")
-SIZES = ((1, 3), (1, 7), (2, 4), (2, 5), (2, 9), (3, 5), (3, 9), (5, 6))  # at most k of m keys
+SIZES = ((1, 2), (1, 3), (1, 7), (2, 4), (2, 5), (2, 9), (3, 5), (3, 9), (5, 6))  # at most k of m keys
 FEW = ((1, 3), (1, 7), (2, 5), (3, 7), (5, 6))
 MANY = 100_000
 
@@ -99,6 +99,7 @@ def two_k(m, k):
     bug(
         "equal-weights", "points of a set count the same", weigh=lambda weights: np.sign(weights) / (weights > 0).sum()
     ),
+    bug("exchanged", "the two sets are taken for each other", weigh=lambda weights: -weights),
     bug("half-angles", "angles are taken for tangents of their halves", angle=lambda t: t),
 )
 def test_width(run, *, width=two_k, angle=lambda t: 2.0 * math.atan(t), weigh=lambda weights: weights):
