@@ -31,8 +31,8 @@ def draw(table: Table) -> Figure:
     for form in ("float32", "float64"):
         _errors(right, table, form)
     style.guide(left, x=16_384.0, line="dotted")
-    left.set(ylim=(1e-6, 1.0))
-    right.set(ylim=(1e-17, 1e-2))
+    left.set(ylim=(3e-8, 1.0))
+    right.set(ylim=(3e-19, 1e-2))
     return figure
 
 
