@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import dblquad
 
-from theory.evidence import hull
+from theory.evidence import ball, hull, precision
 from theory.maxent.gibbs import gap_scale, gaussian_scores, gaussian_weights, softmax
 
 
@@ -87,6 +87,22 @@ def test_a_coarse_convolution_encloses_the_functions(deviation, nats):
         for found, values in zip(functions, (np.exp(-y), y * np.exp(-y)), strict=True):
             inside = hull(found[reach + j])
             assert inside.lo - 1e-9 <= float((law * values).sum()) <= inside.hi + 1e-9
+
+
+@pytest.mark.parametrize(("deviation", "edge"), [(0.5, 3.0), (1.5, 2.0), (6.0, 2.5)])
+def test_what_is_left_out_is_less_than_its_bound(deviation, edge):
+    """Of the first function, and of it times the distance, at places beyond an edge; the edges are too near."""
+    step = 1.0 / 8.0
+    g = np.linspace(-12.0, 12.0, 1201)
+    law = np.exp(-g * g / 2.0) / math.sqrt(2.0 * math.pi) * (g[1] - g[0])
+    beyond = np.arange(edge + step, edge + 40.0 / min(deviation, 1.0), step)
+    places = np.concatenate([-beyond, beyond])
+    y = np.exp(np.minimum(deviation * (g[:, np.newaxis] - places), 700.0))
+    first = law @ (y * np.exp(-y))
+    with precision():
+        bounds = gaussian_scores._left_out(ball(deviation), ball(edge))
+        for bound, seen in zip(bounds, (first.sum(), (first * np.abs(places)).sum()), strict=True):
+            assert 1e-4 * hull(bound).lo < step * seen < hull(bound).lo
 
 
 def test_scale_of_gaps():

@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -66,6 +67,12 @@ def test_tokens_to_disperse(weight, spread, count):
     assert tokens_to_disperse(weight, spread) == count
     assert weight_range(count, spread).largest.hi < weight
     assert weight_range(count - 1, spread).largest.hi >= weight
+
+
+def test_tokens_to_disperse_at_the_ends_of_floats():
+    whole = tokens_to_disperse(2.0**-1074, 700.0)  # more digits than the balls of other numbers have
+    with mpmath.workprec(4000):
+        assert whole == int(mpmath.floor(1 + (mpmath.mpf(2) ** 1074 - 1) * mpmath.exp(700))) + 1
 
 
 def test_study_draws_nothing_below_the_least():

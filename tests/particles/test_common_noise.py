@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from theory.evidence.enclosure import ball, hull, precision
+from theory.evidence.enclosure import ball, coefficient, hull, power_series, precision
 from theory.particles.exact import antipodal_probability, antipodal_threshold, common_noise, common_noise_step
 
 
@@ -35,11 +35,38 @@ def test_threshold_and_what_is_below():
         assert antipodal_probability(found.lo, dim).hi == 0.0
 
 
+def test_what_is_just_above_the_threshold_is_not_zero():
+    """In three dimensions that is every inverse temperature; to second order it is the square times log 2."""
+    for beta in (1e-6, 1e-20, 1e-150):
+        found = antipodal_probability(beta, 3)
+        assert found.lo <= math.log(2.0) * beta**2 * (1.0 + 1e-6)
+        assert found.hi >= found.lo >= math.log(2.0) * beta**2 * (1.0 - 1e-6)
+
+
 def test_series_of_the_hyperbolic_sine():
     for z in (0.0, 0.5, -7.0):
         with precision():
             found = hull(common_noise._sinhc(ball(z)))
         assert found.mid == pytest.approx(math.sinh(z) / z if z else 1.0, rel=1e-14, abs=0.0)
+
+
+@pytest.mark.parametrize("z", [0.5, -7.0, 30.0])
+def test_terms_that_are_left_out_of_it_are_within_the_ball(z):
+    with precision(2400):
+        x = ball(z)
+        assert (common_noise._sinhc(x) * x - (x.exp() - (-x).exp()) / 2).contains(0)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-0.75, -0.5), (0.25, 0.5), (-0.25, 0.125)])
+def test_the_factor_over_a_panel_encloses_the_factor_at_its_ends(low, high):
+    with precision():
+        factor = common_noise._smooth(ball(1.5), 5)
+        panel, *ends = (
+            coefficient(factor(power_series([place, ball(1), ball(0)])), 0)
+            for place in (ball(low).union(ball(high)), ball(low), ball(high))
+        )
+        assert all(panel.contains(end) for end in ends)
+        assert not ends[0].overlaps(ends[1])
 
 
 @pytest.mark.parametrize("overlap", [-0.75, 0.0, 0.5])

@@ -2,6 +2,7 @@
 
 FEWER = "tests/maxent/test_length.py::test_sums_over_fewer_places_enclose_the_same"
 COARSE = "tests/maxent/test_length.py::test_a_coarse_convolution_encloses_the_functions"
+BEYOND = "tests/maxent/test_length.py::test_what_is_left_out_is_less_than_its_bound"
 FIXED = "tests/lipschitz/test_fixed_points.py::test_posterior_is_attained"
 
 # name, what catches it, path under theory/, old text, new text
@@ -20,6 +21,20 @@ WIDTHS = [
         "maxent/gibbs/gaussian_scores.py",
         "_wider(coefficient(zeroth, k), lost)",
         "coefficient(zeroth, k)",
+    ),
+    (
+        "gaussian-tail-halved",
+        BEYOND,
+        "maxent/gibbs/gaussian_scores.py",
+        "slope * slope / 2 - slope * edge",
+        "slope * slope / 4 - 2 * slope * edge",
+    ),
+    (
+        "gaussian-tail-without-its-distance",
+        BEYOND,
+        "maxent/gibbs/gaussian_scores.py",
+        "height * (edge + 2 / slope)",
+        "0 * height",
     ),
     (
         "posterior-exact-steps",

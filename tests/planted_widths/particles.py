@@ -225,4 +225,18 @@ WIDTHS = [
         "return rates, 8.0 * relative * weights",
         "return rates, 1e-3 * relative * weights",
     ),
+    (
+        "common-noise-panels-as-points",
+        "tests/particles/test_common_noise.py::test_the_factor_over_a_panel_encloses_the_factor_at_its_ends",
+        "particles/exact/common_noise.py",
+        "if apart == 0 else",
+        "if not apart != 0 else",
+    ),
+    (
+        "common-noise-series-cut",
+        "tests/particles/test_common_noise.py::test_terms_that_are_left_out_of_it_are_within_the_ball",
+        "particles/exact/common_noise.py",
+        "left = 2 * size",
+        "left = 0 * size",
+    ),
 ]

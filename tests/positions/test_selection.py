@@ -3,10 +3,11 @@
 import itertools
 import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from scipy.optimize import LinearConstraint, linprog, minimize
 
 from theory.positions import (
     least_width,
@@ -84,10 +85,42 @@ def test_ceiling_of_two_keys_and_of_many():
     assert margin_ceiling(10**12, 4).mid == pytest.approx(0.5, rel=1e-11, abs=0.0)
 
 
+@cache
+def layout():
+    """The rows of the study that are of keys on the moment curve."""
+    return selection_study.widths(scale="quick", root=1).where(part="layout")
+
+
 def test_layout_in_the_plane_has_the_best_margin_nearly():
-    table = selection_study.widths(scale="quick", root=1).where(part="layout", chosen=1)
+    table = layout().where(chosen=1)
     for keys, margin in zip(table["keys"].tolist(), table.middles("value"), strict=True):
-        assert margin == pytest.approx(1.0 - math.cos(2.0 * math.pi / keys), rel=0.05, abs=0.0)
+        assert margin == pytest.approx(1.0 - math.cos(2.0 * math.pi / keys), rel=1e-4, abs=0.0)
+
+
+def test_layout_has_the_margins_of_a_quadratic_program():
+    """At 2 k + 1 equal angles it is a regular simplex, and attains the ceiling; beyond, as an optimiser finds."""
+    table = layout()
+    found = {
+        (chosen, keys): margin
+        for chosen, keys, margin in zip(
+            table["chosen"].tolist(), table["keys"].tolist(), table.intervals("value"), strict=True
+        )
+    }
+    for chosen in selection_study.CHOSEN:
+        simplex = 2 * chosen + 1
+        assert found[chosen, simplex].mid == pytest.approx(margin_ceiling(simplex, chosen).mid, rel=1e-5, abs=0.0)
+    for chosen, keys in ((2, 9), (3, 9)):
+        angles = 2.0 * np.pi * np.arange(keys) / keys
+        laid = np.stack([f(j * angles) for j in range(1, chosen + 1) for f in (np.cos, np.sin)], axis=1) / chosen**0.5
+        least = math.inf
+        for which in itertools.combinations(range(keys), chosen):
+            rest = [i for i in range(keys) if i not in which]
+            apart = np.array([laid[i] - laid[j] for i in which for j in rest])
+            above = LinearConstraint(apart, 1.0)
+            short = minimize(lambda x: x @ x, apart.mean(axis=0), method="SLSQP", constraints=above)
+            least = min(least, 1.0 / math.sqrt(short.fun))
+        assert found[chosen, keys].mid == pytest.approx(least, rel=1e-4, abs=0.0)
+    assert all(margin.width < 5e-3 * margin.mid for margin in found.values())
 
 
 @pytest.mark.parametrize(

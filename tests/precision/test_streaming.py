@@ -52,6 +52,15 @@ def test_powers_of_e_are_rounded_correctly(form):
         assert abs(found - right) <= Fraction(2) ** max(math.floor(math.log2(float(right))), FORMATS[form].least) * half
 
 
+@pytest.mark.parametrize("form", ["float32", "float64"])
+def test_powers_of_e_below_all_numbers_are_zero(form):
+    """At once: as whole numbers they have more digits than there is memory."""
+    last = math.log(2.0) * (FORMATS[form].least - FORMATS[form].bits)  # of half the least positive number
+    for gap, found in ((last * (1.0 - 2e-8), True), (last * (1.0 + 2e-8), False), (-1e12, False), (-2e30, False)):
+        assert (_exponential(gap, form) > 0.0) == found
+    assert stream_row([-1e30, 1e30], [[1.0], [3.0]], ([[0]], [[1]]), form=form).tolist() == [3.0]
+
+
 def definition(scores, values, sink=None):
     """The output in float64, at scores that need no shift."""
     terms = np.where(np.isfinite(scores), np.exp(np.where(np.isfinite(scores), scores, 0.0)), 0.0)

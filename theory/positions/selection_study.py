@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from theory.evidence import Interval, Kind, ball, hull, precision, study
-from theory.positions.selection import least_width, margin_ceiling, moment_keys, selecting_query
+from theory.positions.selection import Exact, least_width, margin_ceiling, moment_keys
 
 CHOSEN = (1, 2, 3)
 KEYS = tuple(range(2, 15))
 _SETS = 150  # taken: of so many sets of keys, at most, margins are computed
+_GRID = 2**24  # taken: by which queries and weights are rounded, so that they are the same everywhere
 _FINEST = 1000  # taken: denominators of tangents; angles are equal to about one in a thousand
 
 
@@ -42,10 +43,23 @@ def _least_margin(keys: int, chosen: int) -> Interval:
     tangents = [math.tan(math.pi * (i + 0.25) / keys - math.pi / 2.0) for i in range(keys)]
     places = np.array([float(Fraction(t).limit_denominator(_FINEST)) for t in tangents])
     laid = moment_keys(places, chosen)
-    found = []
-    for selected in combinations(range(keys), chosen):
-        query, score = selecting_query(places, chosen, selected)
-        below = score - max(laid[i] @ query for i in range(keys) if i not in selected)
-        with precision():
-            found.append(hull(ball(below) / (ball(query @ query) * chosen).sqrt()))
-    return min(found, key=lambda margin: margin.lo)
+    found = [_margin(laid, selected, chosen) for selected in combinations(range(keys), chosen)]
+    return Interval(min(margin.lo for margin in found), min(margin.hi for margin in found), Kind.CERTIFIED)
+
+
+def _margin(laid: Exact, which: tuple[int, ...], chosen: int) -> Interval:
+    """Enclose the largest margin of a set, the distance of two hulls: below it a query's, above two points'."""
+    from scipy.optimize import nnls  # noqa: PLC0415  slow to load
+
+    others = [i for i in range(len(laid)) if i not in which]
+    apart = np.array([laid[i] - laid[j] for i in which for j in others])
+    rows = np.concatenate([apart.T.astype(np.float64), np.ones((1, len(apart)))])
+    shares = nnls(rows, np.eye(len(rows))[-1])[0]  # in proportion to those of the nearest point to 0
+    weights = np.array([Fraction(int(w)) for w in np.rint(shares / shares.sum() * _GRID)])
+    nearest = weights @ apart / sum(weights)
+    along = nearest.astype(np.float64)
+    query = np.array([Fraction(int(x)) for x in np.rint(along / np.linalg.norm(along) * _GRID)])
+    with precision():
+        below = hull(ball(min(apart @ query)) / (ball(query @ query) * chosen).sqrt())
+        above = hull((ball(nearest @ nearest) / chosen).sqrt())
+    return Interval(below.lo, above.hi, Kind.CERTIFIED)

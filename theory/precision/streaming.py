@@ -298,6 +298,8 @@ def _number(end: Any, form: str) -> float:
     """Return the nearest number of a format to a positive exact ball."""
     target = FORMATS[form]
     mantissa, power = (int(part) for part in end.man_exp())
+    if mantissa.bit_length() + power <= target.least - target.bits:  # less than half the least positive number
+        return 0.0  # its exponent may have more digits than memory holds bits
     place = max(mantissa.bit_length() + power - 1, target.least) - target.bits + 1
     shift = place - power
     if shift <= 0:

@@ -184,7 +184,7 @@ def nearest(x, bits):
         assumptions=("one layer without positions", "the output is rounded once, to nearest, ties to even"),
         spec=("FN.N15",),
         cites=("barbero2024",),
-        remark="differences fall below half a unit long before: from 23 repetitions on in bfloat16",
+        remark="differences fall below half a unit long before: from 22 repetitions on in bfloat16",
         source_status=("seen", "derived"),
     ),
     bug("square", "one more moves it by Z over the square", less=1),

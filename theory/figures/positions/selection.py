@@ -1,8 +1,9 @@
 r"""How wide a head has to be to select any k of its keys, and by which margin it can.
 
 Left: the least dimension, :math:`\min(2k, m-1)`, over the number m of keys. Right: lines are the ceiling of the margin
-of unit keys and queries, in any dimension; dots are the least margin of keys on the trigonometric moment curve, in the
-least dimension, for sets of three of up to ten keys; the dashed line is the best margin in the plane.
+of unit keys and queries, in any dimension; dots are the least margin, over all sets, of the best queries for keys at
+nearly equal angles on the trigonometric moment curve, in the least dimension, for sets of three of up to ten keys; the
+dashed line is the best margin in the plane.
 """
 
 from __future__ import annotations
@@ -42,5 +43,5 @@ def _margins(axes: Axes, table: Table) -> None:
         axes.plot(layout["keys"], layout.middles("value"), "o", color=hue, markersize=3.0, label=f"$d = {2 * chosen}$")
     keys = np.linspace(3.0, 14.0, 60)
     axes.plot(keys, 1.0 - np.cos(2.0 * np.pi / keys), color=style.BLACK, linewidth=0.8, linestyle=(0, (4, 2)))
-    axes.set(yscale="log", xlabel="keys $m$", ylabel="least margin", xlim=(1.5, 14.5), ylim=(1e-5, 4.0))
+    axes.set(yscale="log", xlabel="keys $m$", ylabel="least margin", xlim=(1.5, 14.5), ylim=(2e-5, 4.0))
     axes.legend(loc="lower left", ncol=2)

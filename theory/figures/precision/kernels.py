@@ -32,7 +32,7 @@ def draw(table: Table) -> Figure:
         _errors(right, table, form)
     style.guide(left, x=16_384.0, line="dotted")
     left.set(ylim=(3e-8, 1.0))
-    right.set(ylim=(1e-18, 1e-2))
+    right.set(ylim=(3e-19, 1e-2))
     return figure
 
 

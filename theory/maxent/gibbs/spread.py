@@ -107,6 +107,6 @@ def tokens_to_disperse(weight: float, spread: float) -> int:
     most = as_between(spread, "spread", 0.0, _RANGE)
     if not least < 1.0:
         raise ValueError(f"weight: expected less than one, got {weight!r}")
-    with precision(4 * _BITS):
+    with precision(6 * _BITS):  # of up to 2100 bits before the point
         last = 1 + (1 / ball(least) - 1) * ball(most).exp()  # with no more of them, one can
         return int(last.floor().unique_fmpz()) + 1

@@ -30,12 +30,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_between, as_count, as_generator, as_positive, as_real
 from theory.evidence import Interval, ball, hull, precision
-from theory.evidence.enclosure import coefficient, power_series
+from theory.evidence.enclosure import PRECISION, coefficient, power_series
 from theory.evidence.quadrature import integral_over
 
 Array = NDArray[np.float64]
 _LARGEST = 16.0  # taken: of an inverse temperature
 _UNIT = 1e-9  # taken: by which the square of a length may differ from one
+_ENOUGH = (PRECISION, 2400)  # bits; the second tells one from the hyperbolic cosine of the least positive float
 _LENGTH = 64  # taken: more coefficients than any power series of an integral has
 
 
@@ -72,7 +73,7 @@ def antipodal_probability(beta: float, dim: int, *, overlap: float = 0.0) -> Int
     Returns
     -------
     Interval
-        Zero if the inverse temperature is not certainly above :func:`antipodal_threshold`.
+        Zero if the inverse temperature is not above :func:`antipodal_threshold`.
 
     Raises
     ------
@@ -83,16 +84,19 @@ def antipodal_probability(beta: float, dim: int, *, overlap: float = 0.0) -> Int
     d, start = as_count(dim, "dim", least=3), as_between(overlap, "overlap", -1.0, 1.0)
     if not -1.0 < start < 1.0:
         raise ValueError(f"overlap: expected less than one in size, got {overlap!r}")
-    with precision():
-        b = ball(inverse)
-        power = (d - 2) / _cosh(2 * b)
-        if not power < 1:
-            return Interval.exactly(0.0)
-        low, high = -(1 + power) / 2, ball(d - 3) / 2  # exponents at both ends
-        smooth = _smooth(b, d)
-        upper = _pieces(smooth, low, high, ball(start), d)
-        whole = _pieces(smooth, low, high, None, d)
-        return hull(upper / whole)
+    for bits in _ENOUGH:
+        with precision(bits):
+            b = ball(inverse)
+            power = (d - 2) / _cosh(2 * b)
+            if power >= 1:
+                break
+            if power < 1:
+                low, high = -(1 + power) / 2, ball(d - 3) / 2  # exponents at both ends
+                smooth = _smooth(b, d)
+                upper = _pieces(smooth, low, high, ball(start), d)
+                whole = _pieces(smooth, low, high, None, d)
+                return hull(upper / whole)
+    return Interval.exactly(0.0)
 
 
 def common_noise_step(tokens: ArrayLike, beta: float, step: float, rng: np.random.Generator) -> Array:
@@ -175,7 +179,7 @@ def _smooth(b: Any, dim: int) -> Callable[[Any], Any]:
             else:
                 done[key] = -integral_over(slope, middle, ball(0)) if middle < 0 else ball(0)
         apart = r - middle
-        return done[key] + apart * slope(r) if apart != 0 else done[key]
+        return done[key] if apart == 0 else done[key] + apart * slope(r)  # zero for certain, or a ball around it
 
     def factor(r: Any) -> Any:
         integral = (slope(r) * r.derivative()).integral() + up_to(coefficient(r, 0))
