@@ -147,14 +147,21 @@ def test_completion_is_a_script_that_the_shell_reads(tmp_path, shell):
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 @pytest.mark.parametrize(
     ("words", "found"),
-    [("theory ci", "cite"), ("theory cite sums.t", "sums.two"), ("theory list --kind pr", "proved")],
+    [
+        ("theory ci", ["cite"]),
+        ("theory cite sums.t", ["sums.two"]),
+        ("theory list --kind pr", ["proved"]),
+        ("theory list --proof f", ["formal\\ in\\ part", "formal"]),  # as it has to be typed
+        ("theory cite --format c", ["csl"]),
+        ("theory list zzz", []),
+    ],
 )
 def test_bash_completes(tmp_path, words, found):
     (tmp_path / "script").write_text(script(_parser(), "bash", ["sums.two", "sums.half"]), encoding="utf-8")
     at = len(words.split()) - 1
-    program = f'source {tmp_path}/script; COMP_WORDS=({words}); COMP_CWORD={at}; _theory; echo "${{COMPREPLY[*]}}"'
+    program = f'source {tmp_path}/script; COMP_WORDS=({words}); COMP_CWORD={at}; _theory; printf "%s\\n" "${{COMPREPLY[@]}}"'
     done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, timeout=30, check=True)  # noqa: S603, S607
-    assert done.stdout.split() == [found]
+    assert [*filter(None, done.stdout.split("\n"))] == found
 
 
 def test_a_shell_that_is_not_known_is_refused():
