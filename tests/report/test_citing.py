@@ -159,7 +159,9 @@ def test_completion_is_a_script_that_the_shell_reads(tmp_path, shell):
 def test_bash_completes(tmp_path, words, found):
     (tmp_path / "script").write_text(script(_parser(), "bash", ["sums.two", "sums.half"]), encoding="utf-8")
     at = len(words.split()) - 1
-    program = f'source {tmp_path}/script; COMP_WORDS=({words}); COMP_CWORD={at}; _theory; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    program = (
+        f'source {tmp_path}/script; COMP_WORDS=({words}); COMP_CWORD={at}; _theory; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    )
     done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, timeout=30, check=True)  # noqa: S603, S607
     assert [*filter(None, done.stdout.split("\n"))] == found
 
