@@ -19,8 +19,9 @@ from theory.report.proofs import NONE, Proof
 
 _DIGITS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 _HEAD = r"""% Numbers of the claims of attention-theory, each as far as its record vouches for it.
-% \LipschitzSharpWOne is the largest departure that the data still allow; \LipschitzSharpWOne[gap] and others are
-% verdict, kind, scale, cases, departure, gap, tightness, measured, claimed; so is \theorynumber[gap]{maxent.gibbs}.
+% \LipschitzSharpWOne is the largest departure that the data still allow, of what is refuted the least that they show;
+% \LipschitzSharpWOne[gap] and others are verdict, kind, scale, cases, departure, gap, tightness, measured, claimed;
+% so is \theorynumber[gap]{maxent.gibbs}.
 \makeatletter
 \providecommand{\theorynumber}[2][departure]{\@ifundefined{theory@#2@#1}%
   {\PackageError{attention-theory}{no #1 of #2}{}}{\csname theory@#2@#1\endcsname}}
@@ -100,8 +101,10 @@ def _departure(entry: Entry) -> str:
 
 
 def _gap(entry: Entry) -> str:
-    if entry.nearest is None or entry.nearest.gap <= 0.0:
-        return ""
+    if entry.nearest is None:
+        return ", and it has no twin"
+    if entry.nearest.gap <= 0.0:
+        return ", but a wrong version is not refuted"
     return f", while the nearest wrong version fails by at least {at_least(entry.nearest.gap)}"
 
 
