@@ -1,6 +1,7 @@
 """What a paper takes of many claims: macros that compile, lists, JSON as its schema says, completion that runs."""
 
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -132,6 +133,17 @@ def test_results_are_as_their_schema_says():
     whole["claims"][0]["scales"]["paper"]["verdict"] = "perhaps"
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.Draft7Validator(SCHEMA).validate(whole)
+
+
+def test_results_without_an_end_are_json_still():
+    jsonschema = pytest.importorskip("jsonschema")
+    record = next(record for record in RECORDS if record.claim.id == "lipschitz.sharp-w1")
+    entry = replace(record.best, departure=Interval(-math.inf, math.inf), tightness=math.inf)
+    text = as_results([replace(record, entries={"paper": entry})], {}, "0.1.0")
+    whole = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    jsonschema.Draft7Validator(SCHEMA).validate(whole)
+    found = whole["claims"][0]["scales"]["paper"]
+    assert (found["departure"], found["tightness"]) == ([None, None], None)
 
 
 def test_all_sources_are_whole():

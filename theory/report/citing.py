@@ -7,6 +7,7 @@ measured values as far as both ends of their interval agree.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -111,7 +112,7 @@ def _gap(entry: Entry) -> str:
 def as_results(records: Sequence[Record], proofs: Mapping[str, Proof], version: str) -> str:
     """Return ``results.json``: what is claimed and what became of it, as ``results.schema.json`` describes it."""
     whole = {"suite": SUITE, "version": version, "claims": [_result(record, proofs) for record in records]}
-    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _result(record: Record, proofs: Mapping[str, Proof]) -> dict[str, Any]:
@@ -139,11 +140,16 @@ def _scale(record: Record, entry: Entry) -> dict[str, Any]:
         "described": record.describe(entry),
         "kind": entry.kind.name.lower(),
         "cases": entry.cases,
-        "departure": [entry.departure.lo, entry.departure.hi],
-        "gap": gap,
-        "tightness": entry.tightness,
+        "departure": [_finite(entry.departure.lo), _finite(entry.departure.hi)],
+        "gap": _finite(gap),
+        "tightness": _finite(entry.tightness),
         "commit": entry.provenance.get("commit"),
     }
+
+
+def _finite(value: float | None) -> float | None:
+    """Return a number that JSON has."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 SCHEMA: dict[str, Any] = {
@@ -182,7 +188,7 @@ SCHEMA: dict[str, Any] = {
         "scale": {
             "type": "object",
             "description": "departure: how far beyond the claim the truth may lie, from lowest to highest; gap: the "
-            "least departure by which the nearest wrong version certainly fails",
+            "least departure by which the nearest wrong version certainly fails; an end that is not known is null",
             "required": ["verdict", "described", "kind", "cases", "departure", "gap", "tightness", "commit"],
             "additionalProperties": False,
             "properties": {
@@ -190,7 +196,7 @@ SCHEMA: dict[str, Any] = {
                 "described": {"type": "string"},
                 "kind": {"enum": ["proved", "certified", "numeric", "estimated", "trend", "statistical"]},
                 "cases": {"type": "integer", "minimum": 1},
-                "departure": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+                "departure": {"type": "array", "items": {"type": ["number", "null"]}, "minItems": 2, "maxItems": 2},
                 "gap": {"type": ["number", "null"]},
                 "tightness": {"type": ["number", "null"]},
                 "commit": {"type": ["string", "null"]},
