@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -12,6 +13,7 @@ import pytest
 
 from theory.evidence.interval import Interval
 from theory.report.digits import at_least, at_most, common
+from theory.report.proofs import read_proofs
 
 ROOT = Path(__file__).parents[2]
 EVIDENCE = ROOT / "verify" / "evidence"
@@ -206,6 +208,47 @@ def test_the_numbers_of_the_front_are_counted(read):
     squares = [square["href"] for square in squares_of(read)]
     assert sorted(squares) == sorted(f"c/{claim}.html" for claim in CLAIMS)
     assert loose_digits(read["index.html"], []) == []
+
+
+def test_the_numbers_of_sources_and_uses_are_counted(read):
+    wholes = [json.loads((EVIDENCE / f"{claim}.json").read_text(encoding="utf-8")) for claim in CLAIMS]
+    cited = Counter(key for whole in wholes for key in whole["cites"])
+    proofs = read_proofs(EVIDENCE, CLAIMS)
+    used = Counter(name for proof in proofs.values() for name in (*proof.uses, *proof.lemmas))
+    seen = Counter()
+    for place in ("sources.html", "uses.html"):
+        for attrs, shown in read[place].numbers():
+            what, _, name = attrs["data-src"].rpartition("/")[2].partition("=")
+            drawn = (
+                sum(tag == "path" for tag, _ in read[f"u/{name}.html"].tags) - 1 if what == "subject" else 0
+            )  # the tip
+            assert int(shown) == {"source": cited[name], "used": used[name], "subject": drawn}[what], name
+            seen[what] += 1
+    assert seen["source"] == len(cited)
+    assert seen["used"] == 20
+    assert seen["subject"] == sum(place.startswith("u/") for place in read)
+
+
+def rows_of(page):
+    """Return the links of every row of the first list of a graph's page: the claim, then what its proof uses."""
+    lists, rows = 0, []
+    for tag, attrs in page.tags:
+        lists += attrs.get("class") == "words"
+        if lists == 1 and tag == "li":
+            rows.append([])
+        if lists == 1 and tag == "a":
+            rows[-1].append(attrs["href"])
+    return rows
+
+
+def test_a_graph_says_in_words_what_proofs_use(read):
+    proofs = read_proofs(EVIDENCE, CLAIMS)
+    told = {row[0]: sorted(row[1:]) for place in read if place.startswith("u/") for row in rows_of(read[place])}
+    using = {name: (proof.uses, proof.lemmas) for name, proof in proofs.items() if proof.uses or proof.lemmas}
+    assert told == {
+        f"../c/{name}.html": sorted([*(f"../c/{u}.html" for u in uses), *(f"../p/lemmas.html#{u}" for u in lemmas)])
+        for name, (uses, lemmas) in using.items()
+    }
 
 
 def test_no_command_of_tex_is_left_over(read):
