@@ -197,6 +197,16 @@ def test_csl_has_people_and_year(capsys, folder):
     assert suite["author"] == [{"literal": "The attention-theory developers"}]
 
 
+def test_csl_of_all_sources_has_no_tex():
+    pytest.importorskip("pybtex")
+    items = json.loads(as_csl(SOURCES.values()))
+    assert [item["id"] for item in items] == list(SOURCES)
+    for item in items:
+        texts = [text for text in item.values() if isinstance(text, str)]
+        people = [name for person in item["author"] for name in person.values()]
+        assert not [text for text in (*texts, *people) if re.search(r"[\\\\${}]", text)], item["id"]
+
+
 def test_what_is_cited_must_be_said(capsys, folder):
     for arguments in ([], ["--all", "sums.two"]):
         status, _, err = said(capsys, "cite", *arguments, "--evidence", folder)

@@ -229,6 +229,25 @@ def test_the_numbers_of_sources_and_uses_are_counted(read):
     assert seen["subject"] == sum(place.startswith("u/") for place in read)
 
 
+def test_open_questions_are_what_is_not_decided_and_what_proofs_leave(read):
+    wholes = [json.loads((EVIDENCE / f"{claim}.json").read_text(encoding="utf-8")) for claim in CLAIMS]
+    best = {whole["id"]: (whole["scales"].get("paper") or whole["scales"]["quick"])["verdict"] for whole in wholes}
+    asked = {f"c/{claim}.html" for claim, verdict in best.items() if verdict not in ("supported", "refuted")}
+    hrefs = [(tag, attrs.get("class"), attrs.get("href", "")) for tag, attrs in read["open.html"].tags]
+    rows = hrefs.index(("ul", "rows", "")) if ("ul", "rows", "") in hrefs else len(hrefs)
+    left = [k + 1 for k, (tag, _, _) in enumerate(hrefs[:-1]) if tag == "article" and hrefs[k + 1][2].startswith("p/")]
+    assert {href for tag, _, href in hrefs[rows : left[0]] if tag == "a" and href.startswith("c/")} == asked
+    sections = re.compile(r"^## (\S+)\n((?:(?!## ).*\n?)*)", re.MULTILINE)
+    printed = {
+        f"p/{path.stem}.html#{heading}"
+        for path in (ROOT / "proofs").glob("*.md")
+        for heading, body in sections.findall(path.read_text(encoding="utf-8"))
+        if "**Open.**" in body and heading in CLAIMS
+    }
+    assert {hrefs[k][2] for k in left} == printed
+    assert len(printed) > 30
+
+
 def rows_of(page):
     """Return the links of every row of the first list of a graph's page: the claim, then what its proof uses."""
     lists, rows = 0, []
