@@ -1,6 +1,7 @@
 """``python -m theory`` on evidence that the suite itself wrote, and on evidence that is missing or broken."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -60,6 +61,16 @@ def test_reading_loads_no_instrument(shared):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)  # noqa: S603
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["list", "--json"], ["explain", "sums.two"]])
+def test_a_reader_who_has_enough_is_told_nothing(shared, arguments):
+    reads, writes = os.pipe()
+    os.close(reads)
+    command = [sys.executable, "-m", "theory", *arguments, "--evidence", str(shared)]
+    done = subprocess.run(command, stdout=writes, stderr=subprocess.PIPE, text=True, timeout=60, check=False)  # noqa: S603
+    os.close(writes)
+    assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_list_aligns_one_line_per_claim(capsys, shared):

@@ -22,6 +22,7 @@ _SITE = ("jinja2", "markupsafe", "math_core", "markdown_it", "mdit_py_plugins", 
 _VERDICTS = ("supported", "refuted", "inconclusive", "vacuous")  # those of theory.evidence.judge, which loads NumPy
 _PROOFS = ("none", "printed", "refereed", "formal in part", "formal")  # of theory.report.proofs
 _FORMATS = ("bibtex", "latex", "csl", "markdown", "numbers", "json", "schema")
+_UNREAD = 141  # as a shell says it
 _KINDS = ("proved", "certified", "numeric", "estimated", "trend", "statistical")  # of theory.evidence.interval, as well
 
 
@@ -391,5 +392,16 @@ def _record_folder(options: argparse.Namespace, name: str) -> tuple[Path, str]:
     return folder, name
 
 
+def _run() -> int:
+    """Run one command for a shell; a reader who has enough, as ``head`` has, is told nothing."""
+    try:
+        status = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where the interpreter leaves the rest
+        return _UNREAD
+    return status
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(_run())

@@ -2,7 +2,6 @@
 
 import doctest
 import re
-import subprocess
 import sys
 from html.parser import HTMLParser
 from importlib import import_module
@@ -12,7 +11,9 @@ from urllib.parse import unquote
 
 import pytest
 
+from tests.specimen import lay
 from tests.test_lazy import DOORS
+from theory.__main__ import main
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -75,63 +76,70 @@ def test_examples_of_a_verdict_run():
     assert (done.failed, done.attempted >= 8) == (0, True)
 
 
-def in_the_atlas(place):
-    """Return whether the atlas has a page of that name."""
-    folder, _, name = place.rpartition("/")
-    if folder == "c":
-        return (ROOT / "verify" / "evidence" / f"{name.removesuffix('.html')}.json").is_file()
-    if folder in ("f", "p"):
-        return (
-            ROOT / {"f": "figures", "p": "proofs"}[folder] / f"{Path(name).stem}.{'csv' if folder == 'f' else 'md'}"
-        ).is_file()
-    return place in {"index.html", "browse.html", "proofs.html", "sources.html", "errata.html", "decided-against.html"}
-
-
-def lost(out, found):
-    """Return the links of pages that lead nowhere."""
-    wrong = []
-    for name, page in found.items():
+def lost(root, read):
+    """Return the links of pages that lead nowhere; pages that are led to are read, too."""
+    known, wrong = dict(read), []
+    for name, page in read.items():
         for link in page.links:
             path, _, place = link.partition("#")
             if re.match(r"https?:|mailto:|data:", link):
                 continue
-            target = ((out / name).parent / path.partition("?")[0]).resolve() if path else out / name
-            if out in target.parents:
-                there = found.get(target.relative_to(out).as_posix())
-                right = target.is_file() and (not place or there is None or place in there.places)
-            else:
-                right = out.parent in target.parents and in_the_atlas(target.relative_to(out.parent).as_posix())
+            target = ((root / name).parent / path.partition("?")[0]).resolve() if path else root / name
+            right = root in target.parents and target.is_file()
+            if right and place and target.suffix == ".html":
+                there = target.relative_to(root).as_posix()
+                known.setdefault(there, None)
+                known[there] = known[there] or Page(target.read_text(encoding="utf-8"))
+                right = place in known[there].places
             wrong += [] if right else [(name, link)]
     return wrong
 
 
-def test_the_guide_is_built_without_a_warning_and_leads_nowhere_wrong(tmp_path):
+def site(capsys, *arguments):
+    """Build a site with the guide as a reader does: status and errors."""
+    return main(["site", "--guide", *map(str, arguments)]), capsys.readouterr().err
+
+
+def test_a_guide_stands_in_its_folder_and_a_warning_leaves_no_site(capsys, tmp_path):
+    pytest.importorskip("sphinx")
+    evidence, out = lay(tmp_path), tmp_path / "site"
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "conf.py").write_text("", encoding="utf-8")
+    (tmp_path / "docs" / "index.rst").write_text("Guide\n=====\n\n:ref:`nowhere`\n", encoding="utf-8")
+    status, told = site(capsys, "--evidence", evidence, "--out", out)
+    assert (status, "guide: expected pages without a warning, got" in told, "nowhere" in told) == (2, True, True)
+    assert not out.exists()
+    (tmp_path / "docs" / "index.rst").write_text("Guide\n=====\n\nAll is well.\n", encoding="utf-8")
+    assert site(capsys, "--evidence", evidence, "--out", out) == (0, "")
+    assert "All is well." in (out / "docs" / "index.html").read_text(encoding="utf-8")
+    assert "docs/index.html" in Page((out / "index.html").read_text(encoding="utf-8")).links
+    assert "../docs/index.html" in Page((out / "c" / "sums.two.html").read_text(encoding="utf-8")).links
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+    assert main(["site", "--evidence", str(evidence), "--out", str(out)]) == 0  # the older site goes, with its guide
+    assert not (out / "docs").exists()
+    assert "docs/index.html" not in Page((out / "index.html").read_text(encoding="utf-8")).links
+
+
+def test_the_guide_is_built_without_a_warning_and_leads_nowhere_wrong(capsys, tmp_path, monkeypatch):
     """One test, since two builds at a time would write the same pages."""
     missing = [name for name in OF_SPHINX if find_spec(name) is None]
     if missing:
         pytest.skip(f"the guide needs the extra docs, which has {', '.join(missing)}")
-    out = tmp_path.resolve() / "site" / "docs"
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-q",
-        "-W",
-        "--keep-going",
-        "-d",
-        str(tmp_path / "trees"),
-        str(DOCS),
-        str(out),
-    ]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)  # noqa: S603
-    assert done.returncode == 0, done.stderr
-    texts = {path.relative_to(out).as_posix(): path.read_text(encoding="utf-8") for path in sorted(out.rglob("*.html"))}
+    monkeypatch.chdir(tmp_path)  # it does not matter where
+    root = tmp_path.resolve() / "site"
+    assert site(capsys, "--evidence", ROOT / "verify" / "evidence", "--out", root) == (0, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+    out = root / "docs"
+    texts = {
+        path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in sorted(out.rglob("*.html"))
+    }
     found = {name: Page(text) for name, text in texts.items()}
-    assert lost(out, found) == []
-    found["index.html"].links += ["../c/no.claim.html", "no.html", "verdict.html#no", "../../verdict.html"]
-    assert len(lost(out, found)) == 4
+    assert lost(root, found) == []
+    found["docs/index.html"].links += ["../c/no.claim.html", "no.html", "verdict.html#no", "../../verdict.html"]
+    assert len(lost(root, found)) == 4
     for door in READ:
-        assert {f"{door}.{name}" for name in import_module(door).__all__} <= found[f"made/api/{door}.html"].places
+        names = {f"{door}.{name}" for name in import_module(door).__all__}
+        assert names <= found[f"docs/made/api/{door}.html"].places
     for name, text in texts.items():  # it needs no network
         assert not re.search(r'<(?:script|img|iframe)[^>]*src="(?:https?:)?//|<link[^>]*href="https?:|MathJax', text), (
             name

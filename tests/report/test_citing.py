@@ -1,19 +1,25 @@
 """What a paper takes of many claims: macros that compile, lists, JSON as its schema says, completion that runs."""
 
 import json
+import math
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.specimen import lay
 from theory.__main__ import _parser, main
+from theory.evidence.interval import Interval
 from theory.report.archive import read_all
 from theory.report.citation import addressed, bibliography, entries
 from theory.report.citing import SCHEMA, as_macros, as_markdown, as_results, macro_name, numbers_of, schema
 from theory.report.completion import SHELLS, script
+from theory.report.csl import as_csl
+from theory.report.digits import common
+from theory.report.proofs import read_proofs
 
 ROOT = Path(__file__).parents[2]
 RECORDS = read_all(ROOT / "verify" / "evidence")
@@ -47,6 +53,45 @@ def test_macros_print_the_digits_that_cite_prints():
         assert departure <= lo if record.best.verdict.value == "refuted" else departure >= hi, record.claim.id
 
 
+def number(text):
+    """Return the number that a line of LaTeX or of plain text prints."""
+    return float(re.sub(r"\\times10\^\{(-?\d+)\}", r"e\1", text.removeprefix(r"\ensuremath{").removesuffix("}")))
+
+
+def raw_of(record):
+    """Return what the file of a record says at its largest scale, read by itself."""
+    whole = json.loads((ROOT / "verify" / "evidence" / f"{record.claim.id}.json").read_text(encoding="utf-8"))
+    return whole["scales"]["paper" if "paper" in whole["scales"] else "quick"]
+
+
+@pytest.mark.parametrize("record", RECORDS[::3], ids=lambda record: record.claim.id)
+def test_numbers_are_those_of_the_file_rounded_away_from_the_truth(record):
+    raw, told = raw_of(record), numbers_of(record)
+    gap = min(min(map(float, twin["refuted"].values())) for twin in raw["twins"])
+    assert 0.9 * gap <= number(told["gap"]) <= gap
+    if raw["tightness"] is not None:
+        assert 0.0 <= number(told["tightness"]) / float(raw["tightness"]) - 1.0 < 1e-6
+    for name in ("measured", "claimed"):
+        lo, hi = (float(end) for end in raw["worst"][name])
+        assert told[name] == rf"\ensuremath{{{common(Interval(lo, hi), tex=True)}}}"
+    lo, hi = (float(end) for end in raw["departure"])
+    (line,) = as_markdown([record]).splitlines()
+    if raw["verdict"] == "refuted":
+        assert number(re.search(r"departs by at least (\S+),", line)[1]) <= lo
+    elif hi > 0.0:
+        assert number(re.search(r"no departure above (\S+),", line)[1]) >= hi
+    assert number(re.search(r"version fails by at least (\S+) \[@", line)[1]) <= gap
+    assert raw["verdict"] in line or "stated" in line
+
+
+def test_a_list_says_what_twins_do_not_refute():
+    record = next(record for record in RECORDS if record.claim.id == "lipschitz.sharp-w1")
+    twins = tuple(replace(twin, refuted={}, departure=Interval(-1.0, 0.0)) for twin in record.best.twins)
+    for some, told in ((twins, "but a wrong version is not refuted [@"), ((), "and it has no twin [@")):
+        entries = {"paper": replace(record.best, twins=some)}
+        assert told in as_markdown([replace(record, entries=entries)])
+
+
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="compiling needs pdflatex")
 def test_macros_compile(tmp_path):
     (tmp_path / "numbers.tex").write_text(as_macros(RECORDS), encoding="utf-8")
@@ -71,13 +116,34 @@ def test_a_list_in_markdown_names_all_sources():
 
 def test_results_are_as_their_schema_says():
     jsonschema = pytest.importorskip("jsonschema")
-    whole = json.loads(as_results(RECORDS, {}, "0.1.0"))
+    proofs = read_proofs(ROOT / "verify" / "evidence", [record.claim.id for record in RECORDS])
+    whole = json.loads(as_results(RECORDS, proofs, "0.1.0"))
+    used = next(claim for claim in whole["claims"] if claim["id"] == "lipschitz.sharp-w1")
+    assert (used["proof"], used["uses"]) == (proofs["lipschitz.sharp-w1"].level, ["lipschitz.joint-witness"])
     jsonschema.Draft7Validator(SCHEMA).validate(whole)
     assert [claim["id"] for claim in whole["claims"]] == [record.claim.id for record in RECORDS]
     assert json.loads(schema()) == SCHEMA
+    for claim, record in zip(whole["claims"], RECORDS, strict=True):
+        entry, raw = claim["scales"][record.best.scale], raw_of(record)
+        assert entry["departure"] == [float(end) for end in raw["departure"]]
+        assert entry["gap"] == min(min(map(float, twin["refuted"].values())) for twin in raw["twins"])
+        assert [entry[name] for name in ("verdict", "cases", "tightness")] == [
+            raw[name] for name in ("verdict", "cases", "tightness")
+        ]
     whole["claims"][0]["scales"]["paper"]["verdict"] = "perhaps"
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.Draft7Validator(SCHEMA).validate(whole)
+
+
+def test_results_without_an_end_are_json_still():
+    jsonschema = pytest.importorskip("jsonschema")
+    record = next(record for record in RECORDS if record.claim.id == "lipschitz.sharp-w1")
+    entry = replace(record.best, departure=Interval(-math.inf, math.inf), tightness=math.inf)
+    text = as_results([replace(record, entries={"paper": entry})], {}, "0.1.0")
+    whole = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    jsonschema.Draft7Validator(SCHEMA).validate(whole)
+    found = whole["claims"][0]["scales"]["paper"]
+    assert (found["departure"], found["tightness"]) == ([None, None], None)
 
 
 def test_all_sources_are_whole():
@@ -123,7 +189,22 @@ def test_csl_has_people_and_year(capsys, folder):
     (book, suite) = json.loads(said(capsys, "cite", "sums.two", "--evidence", folder, "--format", "csl")[1])
     assert book["author"] == [{"family": "Higham", "given": "Nicholas J."}]
     assert book["title"] == "Accuracy and Stability of Numerical Algorithms"
+    (paper,) = json.loads(
+        as_csl(["@article{a, author={B, C}, title={D}, volume={1}, number={2}, pages={3--4}, year={2020}}"])
+    )
+    assert [paper[name] for name in ("volume", "issue", "page")] == ["1", "2", "3-4"]
+    assert paper["issued"] == {"date-parts": [[2020]]}
     assert suite["author"] == [{"literal": "The attention-theory developers"}]
+
+
+def test_csl_of_all_sources_has_no_tex():
+    pytest.importorskip("pybtex")
+    items = json.loads(as_csl(SOURCES.values()))
+    assert [item["id"] for item in items] == list(SOURCES)
+    for item in items:
+        texts = [text for text in item.values() if isinstance(text, str)]
+        people = [name for person in item["author"] for name in person.values()]
+        assert not [text for text in (*texts, *people) if re.search(r"[\\\\${}]", text)], item["id"]
 
 
 def test_what_is_cited_must_be_said(capsys, folder):
@@ -147,14 +228,23 @@ def test_completion_is_a_script_that_the_shell_reads(tmp_path, shell):
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 @pytest.mark.parametrize(
     ("words", "found"),
-    [("theory ci", "cite"), ("theory cite sums.t", "sums.two"), ("theory list --kind pr", "proved")],
+    [
+        ("theory ci", ["cite"]),
+        ("theory cite sums.t", ["sums.two"]),
+        ("theory list --kind pr", ["proved"]),
+        ("theory list --proof f", ["formal\\ in\\ part", "formal"]),  # as it has to be typed
+        ("theory cite --format c", ["csl"]),
+        ("theory list zzz", []),
+    ],
 )
 def test_bash_completes(tmp_path, words, found):
     (tmp_path / "script").write_text(script(_parser(), "bash", ["sums.two", "sums.half"]), encoding="utf-8")
     at = len(words.split()) - 1
-    program = f'source {tmp_path}/script; COMP_WORDS=({words}); COMP_CWORD={at}; _theory; echo "${{COMPREPLY[*]}}"'
+    program = (
+        f'source {tmp_path}/script; COMP_WORDS=({words}); COMP_CWORD={at}; _theory; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    )
     done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, timeout=30, check=True)  # noqa: S603, S607
-    assert done.stdout.split() == [found]
+    assert [*filter(None, done.stdout.split("\n"))] == found
 
 
 def test_a_shell_that_is_not_known_is_refused():

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -12,6 +13,7 @@ import pytest
 
 from theory.evidence.interval import Interval
 from theory.report.digits import at_least, at_most, common
+from theory.report.proofs import read_proofs
 
 ROOT = Path(__file__).parents[2]
 EVIDENCE = ROOT / "verify" / "evidence"
@@ -119,7 +121,7 @@ def plain(shown):
 def test_every_claim_has_a_small_page_and_the_site_is_small(atlas):
     assert sorted(path.stem for path in (atlas / "c").iterdir()) == CLAIMS
     assert max(path.stat().st_size for path in (atlas / "c").iterdir()) <= 15_000
-    assert sum(path.stat().st_size for path in atlas.rglob("*") if path.is_file()) <= 22_000_000
+    assert sum(path.stat().st_size for path in atlas.rglob("*") if path.is_file()) <= 25_000_000
 
 
 def test_every_number_of_a_claim_is_that_of_its_record(read):
@@ -206,6 +208,66 @@ def test_the_numbers_of_the_front_are_counted(read):
     squares = [square["href"] for square in squares_of(read)]
     assert sorted(squares) == sorted(f"c/{claim}.html" for claim in CLAIMS)
     assert loose_digits(read["index.html"], []) == []
+
+
+def test_the_numbers_of_sources_and_uses_are_counted(read):
+    wholes = [json.loads((EVIDENCE / f"{claim}.json").read_text(encoding="utf-8")) for claim in CLAIMS]
+    cited = Counter(key for whole in wholes for key in whole["cites"])
+    proofs = read_proofs(EVIDENCE, CLAIMS)
+    used = Counter(name for proof in proofs.values() for name in (*proof.uses, *proof.lemmas))
+    seen = Counter()
+    for place in ("sources.html", "uses.html"):
+        for attrs, shown in read[place].numbers():
+            what, _, name = attrs["data-src"].rpartition("/")[2].partition("=")
+            drawn = (
+                sum(tag == "path" for tag, _ in read[f"u/{name}.html"].tags) - 1 if what == "subject" else 0
+            )  # the tip
+            assert int(shown) == {"source": cited[name], "used": used[name], "subject": drawn}[what], name
+            seen[what] += 1
+    assert seen["source"] == len(cited)
+    assert seen["used"] == 20
+    assert seen["subject"] == sum(place.startswith("u/") for place in read)
+
+
+def test_open_questions_are_what_is_not_decided_and_what_proofs_leave(read):
+    wholes = [json.loads((EVIDENCE / f"{claim}.json").read_text(encoding="utf-8")) for claim in CLAIMS]
+    best = {whole["id"]: (whole["scales"].get("paper") or whole["scales"]["quick"])["verdict"] for whole in wholes}
+    asked = {f"c/{claim}.html" for claim, verdict in best.items() if verdict not in ("supported", "refuted")}
+    hrefs = [(tag, attrs.get("class"), attrs.get("href", "")) for tag, attrs in read["open.html"].tags]
+    rows = hrefs.index(("ul", "rows", "")) if ("ul", "rows", "") in hrefs else len(hrefs)
+    left = [k + 1 for k, (tag, _, _) in enumerate(hrefs[:-1]) if tag == "article" and hrefs[k + 1][2].startswith("p/")]
+    assert {href for tag, _, href in hrefs[rows : left[0]] if tag == "a" and href.startswith("c/")} == asked
+    sections = re.compile(r"^## (\S+)\n((?:(?!## ).*\n?)*)", re.MULTILINE)
+    printed = {
+        f"p/{path.stem}.html#{heading}"
+        for path in (ROOT / "proofs").glob("*.md")
+        for heading, body in sections.findall(path.read_text(encoding="utf-8"))
+        if "**Open.**" in body and heading in CLAIMS
+    }
+    assert {hrefs[k][2] for k in left} == printed
+    assert len(printed) > 30
+
+
+def rows_of(page):
+    """Return the links of every row of the first list of a graph's page: the claim, then what its proof uses."""
+    lists, rows = 0, []
+    for tag, attrs in page.tags:
+        lists += attrs.get("class") == "words"
+        if lists == 1 and tag == "li":
+            rows.append([])
+        if lists == 1 and tag == "a":
+            rows[-1].append(attrs["href"])
+    return rows
+
+
+def test_a_graph_says_in_words_what_proofs_use(read):
+    proofs = read_proofs(EVIDENCE, CLAIMS)
+    told = {row[0]: sorted(row[1:]) for place in read if place.startswith("u/") for row in rows_of(read[place])}
+    using = {name: (proof.uses, proof.lemmas) for name, proof in proofs.items() if proof.uses or proof.lemmas}
+    assert told == {
+        f"../c/{name}.html": sorted([*(f"../c/{u}.html" for u in uses), *(f"../p/lemmas.html#{u}" for u in lemmas)])
+        for name, (uses, lemmas) in using.items()
+    }
 
 
 def test_no_command_of_tex_is_left_over(read):

@@ -32,6 +32,21 @@ def test_no_symbol_means_two_things_in_one_subject():
         assert len(names) == len(set(names)), subject
 
 
+@pytest.mark.parametrize(
+    ("text", "subject", "names"),
+    [
+        (r"vanishes at $K_\#$", "noisy", []),  # a threshold
+        (r"$(\Gamma_\mu)_\# \mu$", "markov", ["Gamma_mu", "f_#"]),
+        (r"$|\Delta p_i| \le u$", "entmax", []),  # an error
+        (r"$\max_\Delta F$", "entmax", ["Delta"]),
+        (r"$\max_{p \in \Delta}$", "loss", ["Delta"]),
+        (r"$\Delta h$, $\Delta_g h$", "heat", ["Delta_g", "Delta"]),
+    ],
+)
+def test_a_sign_that_means_something_else_is_not_explained(text, subject, names):
+    assert [symbol.plain for symbol in symbols_in(text, subject)] == names
+
+
 def test_a_formula_says_under_the_pointer_what_its_symbols_mean():
     known = symbols_in(r"$W_1(\mu) \le x$ and $y$", "lipschitz")
     (line,) = lines_of(r"$W_1(\mu) \le x$ and $y$", told={each.pattern: each.told for each in known})

@@ -1,13 +1,14 @@
 """A small site of made-up evidence, and what is refused."""
 
 import json
+import sys
 
 import pytest
 from markupsafe import Markup
 
 from tests.specimen import edited, lay
 from theory.__main__ import main
-from theory.site import build_site, formulas, prose, tied_numbers
+from theory.site import build, build_site, formulas, prose, tied_numbers
 from theory.site.pages import only_text
 from theory.site.sources import read_source
 
@@ -39,6 +40,22 @@ def test_a_site_is_the_same_when_built_again_and_replaces_itself(folder, tmp_pat
     assert built(folder, out) == number
     assert {path: path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()} == first
     assert [path.name for path in tmp_path.iterdir() if path.name.endswith(".part")] == []
+
+
+def test_a_guide_that_cannot_be_built_is_refused_first(capsys, folder, tmp_path, monkeypatch):
+    def asked():
+        arguments = ["--evidence", str(folder), "--out", str(tmp_path / "site")]
+        return main(["site", "--guide", *arguments]), capsys.readouterr().err
+
+    monkeypatch.setattr(build, "_fill", lambda *_: pytest.fail("pages were made"))
+    status, told = asked()
+    assert (status, "guide: expected a clone, which has docs/conf.py, found none in" in told) == (2, True)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "conf.py").write_text("", encoding="utf-8")
+    monkeypatch.setitem(sys.modules, "sphinx", None)
+    status, told = asked()
+    assert (status, told) == (2, 'the site needs sphinx: pip install "attention-theory[docs]"\n')
+    assert not (tmp_path / "site").exists()
 
 
 def test_a_folder_of_somebody_else_is_left_alone(capsys, folder, tmp_path):

@@ -7,6 +7,7 @@ measured values as far as both ends of their interval agree.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,8 +20,9 @@ from theory.report.proofs import NONE, Proof
 
 _DIGITS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 _HEAD = r"""% Numbers of the claims of attention-theory, each as far as its record vouches for it.
-% \LipschitzSharpWOne is the largest departure that the data still allow; \LipschitzSharpWOne[gap] and others are
-% verdict, kind, scale, cases, departure, gap, tightness, measured, claimed; so is \theorynumber[gap]{maxent.gibbs}.
+% \LipschitzSharpWOne is the largest departure that the data still allow, of what is refuted the least that they show;
+% \LipschitzSharpWOne[gap] and others are verdict, kind, scale, cases, departure, gap, tightness, measured, claimed;
+% so is \theorynumber[gap]{maxent.gibbs}.
 \makeatletter
 \providecommand{\theorynumber}[2][departure]{\@ifundefined{theory@#2@#1}%
   {\PackageError{attention-theory}{no #1 of #2}{}}{\csname theory@#2@#1\endcsname}}
@@ -100,15 +102,17 @@ def _departure(entry: Entry) -> str:
 
 
 def _gap(entry: Entry) -> str:
-    if entry.nearest is None or entry.nearest.gap <= 0.0:
-        return ""
+    if entry.nearest is None:
+        return ", and it has no twin"
+    if entry.nearest.gap <= 0.0:
+        return ", but a wrong version is not refuted"
     return f", while the nearest wrong version fails by at least {at_least(entry.nearest.gap)}"
 
 
 def as_results(records: Sequence[Record], proofs: Mapping[str, Proof], version: str) -> str:
     """Return ``results.json``: what is claimed and what became of it, as ``results.schema.json`` describes it."""
     whole = {"suite": SUITE, "version": version, "claims": [_result(record, proofs) for record in records]}
-    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(whole, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _result(record: Record, proofs: Mapping[str, Proof]) -> dict[str, Any]:
@@ -136,11 +140,16 @@ def _scale(record: Record, entry: Entry) -> dict[str, Any]:
         "described": record.describe(entry),
         "kind": entry.kind.name.lower(),
         "cases": entry.cases,
-        "departure": [entry.departure.lo, entry.departure.hi],
-        "gap": gap,
-        "tightness": entry.tightness,
+        "departure": [_finite(entry.departure.lo), _finite(entry.departure.hi)],
+        "gap": _finite(gap),
+        "tightness": _finite(entry.tightness),
         "commit": entry.provenance.get("commit"),
     }
+
+
+def _finite(value: float | None) -> float | None:
+    """Return a number that JSON has."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 SCHEMA: dict[str, Any] = {
@@ -179,7 +188,7 @@ SCHEMA: dict[str, Any] = {
         "scale": {
             "type": "object",
             "description": "departure: how far beyond the claim the truth may lie, from lowest to highest; gap: the "
-            "least departure by which the nearest wrong version certainly fails",
+            "least departure by which the nearest wrong version certainly fails; an end that is not known is null",
             "required": ["verdict", "described", "kind", "cases", "departure", "gap", "tightness", "commit"],
             "additionalProperties": False,
             "properties": {
@@ -187,7 +196,7 @@ SCHEMA: dict[str, Any] = {
                 "described": {"type": "string"},
                 "kind": {"enum": ["proved", "certified", "numeric", "estimated", "trend", "statistical"]},
                 "cases": {"type": "integer", "minimum": 1},
-                "departure": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+                "departure": {"type": "array", "items": {"type": ["number", "null"]}, "minItems": 2, "maxItems": 2},
                 "gap": {"type": ["number", "null"]},
                 "tightness": {"type": ["number", "null"]},
                 "commit": {"type": ["string", "null"]},

@@ -46,6 +46,7 @@ def _words(parser: argparse.ArgumentParser) -> dict[str, tuple[list[str], dict[s
 
 
 def _bash(words: dict[str, tuple[list[str], dict[str, list[str]]]], claims: Sequence[str], *, zsh: bool) -> str:
+    blank = r"\ " if zsh else r"\\\ "  # bash puts what compgen prints as it is, and zsh quotes it
     lines = ["autoload -U +X bashcompinit && bashcompinit"] * zsh
     lines += ['theory() { python -m theory "$@"; }', f"_theory_claims='{' '.join(claims)}'", "_theory() {"]
     lines += ["  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb=${COMP_WORDS[1]} list="]
@@ -58,13 +59,14 @@ def _bash(words: dict[str, tuple[list[str], dict[str, list[str]]]], claims: Sequ
     for verb, (_, choices) in words.items():
         for option, values in choices.items():
             if option:
-                quoted = "\n".join(value.replace(" ", "\\ ") for value in values)
+                quoted = "\n".join(value.replace(" ", blank) for value in values)
                 lines.append(f"      {verb}:{option}) list='{quoted}' ;;")
     lines += ["      *)", "        case $verb in"]
     for verb, (options, choices) in words.items():
         more = " $_theory_claims" if verb in _CLAIMS else ""
         lines.append(f'          {verb}) list="{" ".join([*options, *choices.get("", [])])}{more}" ;;')
-    lines += ["        esac ;;", "    esac", "  fi", '  COMPREPLY=($(compgen -W "$list" -- "$word"))', "}"]
+    lines += ["        esac ;;", "    esac", "  fi", "  local IFS=$'\\n'"]  # a choice may have blanks
+    lines += ['  COMPREPLY=($(IFS=$IFS" " compgen -W "$list" -- "$word"))', "}"]
     return "\n".join([*lines, "complete -o default -F _theory theory", ""])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -63,4 +64,5 @@ def _name(person: Any) -> dict[str, str]:
 def _plain(text: str) -> str:
     from pybtex.richtext import Text  # noqa: PLC0415
 
-    return str(Text.from_latex(text)).replace("\xa0", " ").replace("$", "")
+    plain = re.sub(r"\\ell *", "\u2113", str(Text.from_latex(text)))
+    return re.sub(r"\\mathbb *R", "\u211d", plain).replace("\xa0", " ").replace("$", "")

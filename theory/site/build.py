@@ -59,13 +59,14 @@ def build_site(folder: Path, notes: Path, out: Path, *, guide: bool = False) -> 
     out = out.resolve()
     _refuse_others(out)
     material = read_material(folder, notes)
+    source = _guide_source(material.root) if guide else None
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}.", suffix=".part", dir=out.parent) as name:
         part = Path(name) / "site"
         part.mkdir()
         number = _fill(part, material, guide)
-        if guide:
-            _build_guide(material.root / "docs", part / "docs", Path(name) / "trees")
+        if source is not None:
+            _build_guide(source, part / "docs", Path(name) / "trees")
         if out.exists():
             out.rename(Path(name) / "old")
         part.rename(out)
@@ -85,11 +86,16 @@ def _is_ours(out: Path) -> bool:
     return mark.is_file() and mark.read_text(encoding="utf-8") == _MADE
 
 
+def _guide_source(root: Path) -> Path:
+    """Return the folder that Sphinx reads; what is missing for a guide is said before anything is built."""
+    if not (root / "docs" / "conf.py").is_file():
+        raise ValueError(f"guide: expected a clone, which has docs/conf.py, found none in {root}")
+    import_module("sphinx")
+    return root / "docs"
+
+
 def _build_guide(source: Path, out: Path, trees: Path) -> None:
     """Build the guide in a process of its own, since Sphinx changes much of the one that it runs in."""
-    if not (source / "conf.py").is_file():
-        raise ValueError(f"guide: expected a clone, which has docs/conf.py, found none in {source}")
-    import_module("sphinx")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", str(trees), str(source), str(out)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode != 0:

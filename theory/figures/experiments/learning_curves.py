@@ -20,7 +20,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.figures.experiments.attentions import ARCHITECTURES, COLUMNS, HUES, SIMILARITIES, TASKS
 
-TITLE = "learning curves of attentions lie far apart alone, and close in a transformer block"
+TITLE = "test scores of attentions end far apart alone, nearer to each other in a transformer block; losses need not"
 STUDY = studies.arm_curves
 CLAIMS = ("reported.moons-afresh",)
 DATA = (
