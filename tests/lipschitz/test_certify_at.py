@@ -324,3 +324,23 @@ def test_second_derivatives_are_charged_and_nearly_attained(kind, share):
     )
     for charged, attained in zip(heads[0].slopes, seen, strict=True):
         assert share * charged.hi <= attained <= charged.hi * (1.0 + 1e-4)
+
+
+def test_parts_of_many_tokens_add_up_as_the_docstring_says():
+    """Layers whose queries matter little would not show the loss of their part."""
+    n, size = 3, 1.75
+    weights = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [0.25, 0.25, 0.5]])
+    offsets, images, by_key, by_query = RNG.uniform(0.25, 2.0, size=(4, n, n))
+    lam, other = RNG.uniform(0.5, 2.0, size=(2, n))
+    sizes = (exact(array) for array in (weights, offsets, images, by_key, by_query))
+    slopes = (Interval.exactly(1.0),) * 3
+    spreads = exact(lam), exact(other)
+    found = local._size_sums(local._Head(None, None, *sizes, Interval.exactly(size), slopes, spreads))
+    own, squares = np.sqrt(lam * other), weights * by_key**2
+    truth = (
+        max((weights * (size + images * by_key))[:, j].sum() + own[j] for j in range(n)),
+        size + max(math.sqrt(lam[i] * squares[i].sum()) + own[i] for i in range(n)),
+        size * math.sqrt(weights.sum(axis=0).max()) + math.sqrt((lam @ squares).max()) + own.max(),
+    )
+    assert (np.array(truth) <= np.array(found) * (1.0 + 1e-14)).all()
+    np.testing.assert_allclose(found, truth, rtol=1e-12)
