@@ -97,7 +97,18 @@ def test_gaps_are_found(gap):
 
 @pytest.mark.parametrize(
     "hidden",
-    ["Hypothesis h : False.", "  Hypothesis h : False.", "Variable h : False.", "Variables (a : R) (h : a < a)."],
+    [
+        "Hypothesis h : False.",
+        "  Hypothesis h : False.",
+        "Local Hypothesis h : False.",
+        "#[local] Hypothesis h : False.",
+        "Variable h : False.",
+        "Variables (a : R) (h : a < a).",
+        "Variable h : 0 = 1.",
+        "Variable h : (0 = 1).",
+        "Variable h : R -> (0 = 1).",
+        "Variables (a : R.t) (h : False).",
+    ],
 )
 def test_hidden_hypotheses_are_found(tmp_path, hidden):
     text = f"Section S.\n{hidden}\nTheorem t : 1 = 2.\nProof. by case h. Qed.\nEnd S.\n"

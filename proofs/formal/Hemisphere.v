@@ -90,8 +90,7 @@ have -> : drawn (fun i j => W i j * (height w (x s) j / height w (x s) i)) (char
 by rewrite /velocity; field; apply: Rgt_not_eq.
 Qed.
 
-(* The two tokens that are furthest apart come together at least by the overlap of their rows; two tokens alone exactly
-   by what each gives the other.
+(* The two tokens that are furthest apart come together at least by the overlap of their rows.
    Part of: cone.chart. *)
 Theorem pair_contracts u y i k : (forall j, 0 <= u i j) -> (forall j, 0 <= u k j) ->
   (forall j l, norm (fun m => y j m - y l m) <= norm (fun m => y i m - y k m)) ->

@@ -144,7 +144,7 @@ by lra.
 Qed.
 End Majorised.
 
-(* Twin: a single weight may gain; scores ln 4, ln 3 and 0 of order one, and two, where they are those of sparsemax. *)
+(* Twin: a single weight below the largest may gain; scores 1, 9/10 and 0 of order one, and two, which is sparsemax. *)
 Theorem not_each_weight : ~ forall (I : finType) alpha beta (s p q : I -> R) i m, alpha < beta ->
   follows alpha s p -> follows beta s q -> s i < s m -> q i <= p i.
 Proof.

@@ -83,8 +83,8 @@ have -> // : output B (fun ij : I * J => g ij.1 ij.2) (fun ij => y ij.2) (y j) =
 by apply: output_pairs => f; apply: mean_second hg f.
 Qed.
 
-(* Twin: 1 + a does not serve; a = 4, a query at 1 without mass that finds keys at 1 and -1 equally likely, all moved by
-   1/10 to the inside. *)
+(* Twin: 1 + a does not serve; a = 4, a query at 1 whose mass is so small, exp(-8) of the other's, that it finds keys at
+   1 and -1 equally likely, both moved by 1/10 to the inside. *)
 Theorem not_single_slope : ~ forall (K I : finType) (B : K -> K -> R) (w : I -> R) a eta (x y : I -> K -> R) i, law w ->
   0 <= a -> (forall u, norm (T B u) <= a * norm u) -> (forall j, norm (x j) <= 1) -> (forall j, norm (y j) <= 1) ->
   (forall j, norm (minus (y j) (x j)) <= eta) ->

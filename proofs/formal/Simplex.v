@@ -147,8 +147,9 @@ case: (MVT_gen (fun t => F (g t) + 2 * n * t) 0 T (fun=> 0)) => [t [lo hi]|t [lo
 by move: e; lra.
 Qed.
 
-(* Two equal clusters are slower than the simplex iff m exp(beta (1 - m)) exceeds one.
-   Claim: equiangular.threshold. *)
+(* Two equal clusters are slower than the simplex iff m exp(beta (1 - m)) exceeds one. The rates are written down:
+   [simplex_field] has that of the simplex, that of the clusters is in no theorem.
+   Part of: equiangular.threshold. *)
 Theorem clusters_slower n m beta : 2 < n -> let E := exp (beta * (1 - m)) in
   let clusters := (1 + m) / (1 + E) in let together := ((n - 1) * m + 1) / (E + n - 1) in
   clusters - together = (n - 2) * (1 - m * E) / ((1 + E) * (E + n - 1)) /\ (clusters < together <-> 1 < m * E) /\

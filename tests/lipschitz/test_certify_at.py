@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from theory.attention import Measure, MultiHead
-from theory.evidence import exact
+from theory.evidence import Interval, exact
 from theory.lipschitz import local_norm, multihead_jacobian
 from theory.lipschitz.certificate import as_attention_weights, certify, certify_at, enclose_stretch, local
 from theory.lipschitz.certificate.comparison import compare
 from theory.lipschitz.certificate.local import PLACES
+from theory.lipschitz.certificate.turned import turns_of
 
 RNG = np.random.default_rng(3)
 WEIGHTS = {name: 0.5 * RNG.normal(size=(4, 3)) for name in ("w_query", "w_key", "w_value")} | {
@@ -270,3 +271,76 @@ def test_positions_that_cannot_be():
         certify_at(TOKENS, *[WEIGHTS["w_query"]] * 3, base=100.0, score="distance")
     with pytest.raises(ValueError, match=r"n \* n \* d of at most"):
         certify_at(np.ones((200, 1)), *[np.ones((1000, 1))] * 3, base=100.0)
+
+
+def test_blocks_move_as_the_docstring_says():
+    """Each term counts: an answer is not so tight that a layer would show the loss of a small one."""
+    n, r, size = 3, 0.125, 1.75
+    weights = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [1.0, 0.0, 0.0]])
+    offsets, images, by_key, by_query = RNG.uniform(0.25, 2.0, size=(4, n, n))
+    kappa, key_slope, query_slope = 0.5, 1.25, 2.5
+    slopes = tuple(Interval.exactly(slope) for slope in (kappa, key_slope, query_slope))
+    sizes = (exact(array) for array in (weights, offsets, images, by_key, by_query))
+    found = local._block_moves(local._Head(None, None, *sizes, Interval.exactly(size), slopes, None), r)
+    shifts = r * (by_key + by_query) + kappa * r**2
+    change, truth = np.zeros((n, n)), np.zeros((n, n))
+    for i, j in np.ndindex(n, n):
+        ends = []
+        for side in (1.0, -1.0):
+            own = weights[i, j] * math.exp(side * shifts[i, j])
+            others = sum(weights[i, k] * math.exp(-side * shifts[i, k]) for k in range(n) if k != j)
+            ends.append(abs(own / (own + others) - weights[i, j]))
+        change[i, j] = max(ends)
+    for i, j in np.ndindex(n, n):
+        p, rho, image = weights[i, j], change[i, j], images[i, j]
+        moved = 2.0 * r * min(1.0 - p + rho, 1.0) + change[i] @ offsets[i]
+        reached = image + size * moved
+        truth[i, j] += rho * (size + image * by_key[i, j])
+        truth[i, j] += (p + rho) * (size * moved * by_key[i, j] + reached * key_slope * r)
+        truth[i, i] += rho * image * by_query[i, j]
+        truth[i, i] += (p + rho) * (size * moved * by_query[i, j] + reached * query_slope * r)
+    assert (truth <= found.hi * (1.0 + 1e-14)).all()
+    np.testing.assert_allclose(found.hi, truth, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "share"), [("dot", 0.99), ("distance", 0.66), ("rotary", 0.87)])
+def test_second_derivatives_are_charged_and_nearly_attained(kind, share):
+    """At the origin scores have no slopes, so that those of two tokens that move show what the second ones are."""
+    turned = kind == "rotary"
+    angle = 0.5 if turned else 0.0  # halfway between a token's own key and the next, one turn away
+    w_query, w_key = np.array([[1.5], [0.0]]), 2.0 * np.array([[math.cos(angle)], [math.sin(angle)]])
+    score, scale, r = ("distance" if kind == "distance" else "dot"), 0.75, 2.0**-10
+    w_key = w_query if score == "distance" else w_key
+    layer = as_attention_weights(
+        w_query, w_key, np.eye(1), None, heads=1, causal=False, residual=False, score=score, scale=scale
+    )
+    turns = turns_of(2, 2, 100.0, "halves") if turned else None
+    heads = [local._head(layer, 0, exact(r * np.array([[1.0], [side]])), np.ones(1), turns) for side in (1.0, -1.0)]
+    gaps = max(float(np.ptp(np.log(head.weights.mid), axis=1).max()) for head in heads)
+    seen = (
+        gaps / 2.0 / r**2,
+        max(head.by_key.hi.max() for head in heads) / r,
+        max(head.by_query.hi.max() for head in heads) / r,
+    )
+    for charged, attained in zip(heads[0].slopes, seen, strict=True):
+        assert share * charged.hi <= attained <= charged.hi * (1.0 + 1e-4)
+
+
+def test_parts_of_many_tokens_add_up_as_the_docstring_says():
+    """Layers whose queries matter little would not show the loss of their part."""
+    n, size = 3, 1.75
+    weights = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [0.25, 0.25, 0.5]])
+    offsets, images, by_key, by_query = RNG.uniform(0.25, 2.0, size=(4, n, n))
+    lam, other = RNG.uniform(0.5, 2.0, size=(2, n))
+    sizes = (exact(array) for array in (weights, offsets, images, by_key, by_query))
+    slopes = (Interval.exactly(1.0),) * 3
+    spreads = exact(lam), exact(other)
+    found = local._size_sums(local._Head(None, None, *sizes, Interval.exactly(size), slopes, spreads))
+    own, squares = np.sqrt(lam * other), weights * by_key**2
+    truth = (
+        max((weights * (size + images * by_key))[:, j].sum() + own[j] for j in range(n)),
+        size + max(math.sqrt(lam[i] * squares[i].sum()) + own[i] for i in range(n)),
+        size * math.sqrt(weights.sum(axis=0).max()) + math.sqrt((lam @ squares).max()) + own.max(),
+    )
+    assert (np.array(truth) <= np.array(found) * (1.0 + 1e-14)).all()
+    np.testing.assert_allclose(found, truth, rtol=1e-12)

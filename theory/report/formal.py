@@ -48,7 +48,9 @@ _COMMENT = re.compile(r"\(\*(?:(?!\*\)).)*\*\)", re.DOTALL)
 _THEOREM = re.compile(r"^Theorem (\w+)(.*?\.)\s+Proof\.", re.DOTALL | re.MULTILINE)
 _NAMED = re.compile(r"^(Claim|Part of): ([a-z0-9., -]+?)\.$", re.MULTILINE)
 _SENTENCE = re.compile(
-    r"(?:^|\.\s)\s*(Section|End|Hypothesis|Hypotheses|Context|Variables?|Theorem)\b([^.]*)", re.MULTILINE
+    r"(?:^|\.\s)\s*(?:(?:#\[[^]]*\]|Local|Global|Polymorphic|Monomorphic)\s*)*"
+    r"(Section|End|Hypothesis|Hypotheses|Context|Variables?|Theorem)\b((?:[^.]|\.(?!\s|$))*)",
+    re.MULTILINE,
 )
 _GROUP = re.compile(r"([\w' ]+):([^():]*)")
 _SHOWN = 6  # chosen: lines of Coq's that say why it rejects a file
@@ -157,7 +159,7 @@ def faults(sources: Sequence[Source]) -> Iterator[str]:
                 hidden.pop()
             elif word.startswith("Variable"):  # of data: a variable of any other type may be a hypothesis
                 for names, kind in _GROUP.findall(rest):
-                    hidden[-1:] = [any(hidden[-1:]) or not kinds.issuperset(re.findall(r"[^\W\d][\w']*", kind))]
+                    hidden[-1:] = [any(hidden[-1:]) or not kinds.issuperset(map(str.strip, kind.split("->")))]
                     kinds.update(names.split() if kind.strip() in ("finType", "eqType", "Type") else ())
             elif word != "Theorem":
                 hidden[-1:] = [True]
