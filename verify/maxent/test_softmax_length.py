@@ -189,8 +189,8 @@ def test_gaussian_participation(run, *, values=SQUARES, part_of=1.0, twice=2.0, 
         table["log_size"].tolist(), table["share"].tolist(), table.intervals("value"), strict=True
     ):
         case = {"n": round(np.exp(log)), "share": share}
-        again = Interval.within(squares_in_floats(case["n"], wider * share * np.sqrt(2.0 * log)), 1e-7)
-        yield equals(value, again, scale=1, part="table", **case)
+        again = squares_in_floats(case["n"], wider * share * np.sqrt(2.0 * log))
+        yield at_most(abs(value - float(again)), 1e-7, scale=1, part="table", **case)
         yield at_least(
             value, 1 - part_of * Interval.exactly(twice / 2.0).sqrt() / share, scale=1, part="table, bound", **case
         )
@@ -252,4 +252,4 @@ def test_length_scaling(run, *, other=None, third=False):
             else:
                 scaled = {"log": growth, "root": np.sqrt(growth), "none": 1.0}[taken]
                 claimed = squares_in_floats(size, 1.5 * critical(START)[1] * scaled)
-            yield equals(value, Interval.within(claimed, 1e-7), scale=1, part=f"table, {name}, {factor}", n=size)
+            yield at_most(abs(value - float(claimed)), 1e-7, scale=1, part=f"table, {name}, {factor}", n=size)
