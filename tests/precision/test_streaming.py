@@ -164,6 +164,10 @@ def test_refused():
         stream_row([0.0, 1.0], [[1.0], [2.0]], [[0]])
     with pytest.raises(TypeError, match="plan: expected a list of tiles"):
         stream_row([0.0, 1.0], [[1.0], [2.0]], [0, 1])
+    with pytest.raises(TypeError, match="plan: expected a list of tiles"):
+        stream_row([0.0, 1.0], [[1.0], [2.0]], ["01"])
+    with pytest.raises(ValueError, match="values: expected numbers of at most 65504"):
+        stream_attention([[1.0]], [[1.0]], [[65536.0]], [[0]], form="float16")
     with pytest.raises(ValueError, match="length: expected at most 1000000"):
         stream_error(10**7, form="float16")
     with pytest.raises(ValueError, match="form"):

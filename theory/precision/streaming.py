@@ -131,15 +131,16 @@ def stream_attention(
     """
     q = _as_moderate(as_points(queries, "queries"), "queries", _ROOT)
     k = _as_moderate(as_points(keys, "keys", dim=q.shape[1]), "keys", _ROOT)
-    v = _as_moderate(as_points(values, "values", size=k.shape[0]), "values", _LARGEST)
-    width = np.dtype(working(as_choice(form, "form", FORMATS))).type
+    target = FORMATS[OUTPUTS.get(as_choice(form, "form", FORMATS), form)]
+    v = _as_moderate(as_points(values, "values", size=k.shape[0]), "values", min(_LARGEST, target.largest))
+    width = np.dtype(working(form)).type
     factor = width(1.0 / math.sqrt(q.shape[1]) if scale is None else as_between(scale, "scale", 1.0 / _ROOT, _ROOT))
     seen = np.ones((len(q), len(k)), dtype=bool) if mask is None else as_flags(mask, "mask", shape=(len(q), len(k)))
     rows = []
     for query, sees in zip(q.astype(width), seen, strict=True):
         products = np.add.accumulate(query * k.astype(width), axis=1)[:, -1] * factor
         rows.append(stream_row(np.where(sees, products, -np.inf), v, plan, form=form, sink=sink))
-    return nearest(np.stack(rows), FORMATS[OUTPUTS.get(form, form)])
+    return nearest(np.stack(rows), target)
 
 
 def stream_error(
@@ -224,7 +225,9 @@ def _keys(plan: Plan) -> list[NDArray[Any]]:
     """Return the keys of all tiles."""
     if isinstance(plan, tuple) and len(plan) == 2:
         return [*_keys(plan[0]), *_keys(plan[1])]
-    if not (isinstance(plan, list) and all(isinstance(tile, (Sequence, np.ndarray)) for tile in plan)):
+    if not (
+        isinstance(plan, list) and all(isinstance(tile, (Sequence, np.ndarray)) and np.ndim(tile) for tile in plan)
+    ):
         raise TypeError(f"plan: expected a list of tiles or a tuple of two plans, got {plan!r}")
     return [np.asarray(tile) for tile in plan if len(tile)]
 

@@ -87,7 +87,8 @@ def small_rows(root, count):
         "nothing": (np.full(5, -np.inf), signs),
         "drawn": (rng.integers(-64, 64, 5) / 32.0, rng.integers(-64, 64, (5, 2)) / 64.0),
     }
-    return {name: (scores[-count:], values[-count:]) for name, (scores, values) in rows.items()}
+    exactly = {name: np.float32(scores).astype(np.float64) for name, (scores, _) in rows.items()}
+    return {name: (exactly[name][-count:], values[-count:]) for name, (_, values) in rows.items()}
 
 
 def in_tiles(n, size):
