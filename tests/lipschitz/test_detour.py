@@ -1,4 +1,4 @@
-"""The largest detour of a form against ascents, library functions that are wrong, and constants against pairs of laws."""
+"""The largest detour of a form against ascents and wrong libraries, its constants against pairs of laws."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_eigenvalues_that_a_library_finds_short_are_covered(monkeypatch):
 
 
 def test_factors_need_not_be_right(monkeypatch):
-    """A basis that is off, or does not span the rows, widens the bound and does not break it."""
+    """Factors that are off, or longer or shorter than they should be, widen the bound and do not break it."""
     true = np.linalg.qr
     rng = np.random.default_rng(1)
     query, key = rng.normal(size=(2, 2, 9))
@@ -69,8 +69,11 @@ def test_factors_need_not_be_right(monkeypatch):
         for way in (1.0, -1.0):
             monkeypatch.setattr(np.linalg, "qr", lambda m, n=way * noise: (true(m)[0] + n, true(m)[1]))
             assert largest_detour(query, key).hi >= best
-            monkeypatch.setattr(np.linalg, "qr", lambda m, w=1.0 - way * off: (w * true(m)[0], true(m)[1]))
-            assert largest_detour(query, key).hi >= best
+            for longer in (1.0, 1.0 + way * off):  # with columns as they are the product is off
+                monkeypatch.setattr(
+                    np.linalg, "qr", lambda m, v=longer, w=1.0 + way * off: (v * true(m)[0], true(m)[1] / w)
+                )
+                assert largest_detour(query, key).hi >= best
 
 
 def wasserstein(one, other, light, p):
@@ -112,7 +115,9 @@ def attacked(form, p, floor):
     starts += list(rng.normal(size=(2, 4 * d + 1)))
     options = {"maxfev": 600, "xatol": 1e-9, "fatol": 1e-9}
     ends = [
-        scipy.optimize.minimize(lambda z: -stretched(z, form, p, floor), start, method="Nelder-Mead", options=options).fun
+        scipy.optimize.minimize(
+            lambda z: -stretched(z, form, p, floor), start, method="Nelder-Mead", options=options
+        ).fun
         for start in starts
     ]
     return -min(ends)
@@ -121,7 +126,7 @@ def attacked(form, p, floor):
 FORMS = [
     (alpha * np.array(form), alpha)
     for alpha in (1.0, 4.0, 10.0)
-    for form in ([[1.0]], [[-1.0]], np.eye(2), np.diag([1.0, 0.0]), TURN, -np.eye(3), (np.eye(2) + TURN) / math.sqrt(2.0))
+    for form in ([[1.0]], [[-1.0]], np.eye(2), np.diag([1.0, 0.0]), TURN, -np.eye(3), (np.eye(2) + TURN) / 2.0**0.5)
 ]
 FORMS += [
     (alpha * form / np.linalg.norm(form, 2), alpha)

@@ -23,8 +23,8 @@ So :math:`1 + 5\|A\|R^2 = 1 + \frac54o` bounds it: :func:`largest`. The slope 5 
 *Mean displacement* and W_1 without a mask, by what all queries together give to y, :math:`c(y) =
 \int\rho_x(y)\mu(dx)` for a density :math:`\rho_x(y)`: let :math:`\nu = \rho_x(y)\mu(dx)/c(y)`, of mean m and variance
 :math:`v = \int\langle x - m, A(x - m)\rangle d\nu \le \|A\|R^2 = \frac o4`, and :math:`w = \langle y - m, A(y -
-m)\rangle`. By the Gibbs principle the logarithm of the denominator of :math:`\rho_x` is at least :math:`-\int\langle x -
-z, A(x - z)\rangle\nu(dz) - \mathrm{KL}(\nu|\mu)`, so that
+m)\rangle`. By the Gibbs principle the logarithm of the denominator of :math:`\rho_x` is at least :math:`-\int\langle
+x - z, A(x - z)\rangle\nu(dz) - \mathrm{KL}(\nu|\mu)`, so that
 
 .. math:: \log c(y) \le \iint\langle x - z, A(x - z)\rangle d\nu d\nu - \int\langle x - y, A(x - y)\rangle d\nu
           = 2v - (v + w) = v - w .
@@ -37,8 +37,8 @@ t\,d\nu) \le e^{v - w}(1 + 2\sqrt o(v + w)^{1/2})`, which grows with v, and so a
           = \begin{cases}\frac{1 + q}2e^{o/2 - (q - 1)^2/(16o)},\ q = \sqrt{1 + 8o}, & o \le 1,\\
           e^{o/4}(1 + o), & o \ge 1,\end{cases}
 
-at :math:`s^2 = \frac o4 + w`; the query's own part is at most :math:`2\|A\|R^2 = \frac o2`. *In* :math:`W_p`, by Schur's
-test between columns of :math:`K(o)` and rows of :math:`1 + 2\|A\|R^2\max_s(1 + s)\sqrt{2(1 - s)} = 1 +
+at :math:`s^2 = \frac o4 + w`; the query's own part is at most :math:`2\|A\|R^2 = \frac o2`. *In* :math:`W_p`, by
+Schur's test between columns of :math:`K(o)` and rows of :math:`1 + 2\|A\|R^2\max_s(1 + s)\sqrt{2(1 - s)} = 1 +
 \frac{4}{3\sqrt3}o`, at :math:`s = \frac13`: :func:`power`. Couple optimally and move along segments, which stay in the
 ball.
 
