@@ -61,7 +61,7 @@ def test_no_bias_changes_no_bit():
 def test_frobenius_without_a_bias_is_as_it_was():
     for alpha in (0.25, 3.0, 40.0):
         for n in (2, 1000):
-            found = certify([[alpha]], [[1.0]], [[1.0]], 1.0, n=n, search=False).row("frobenius").constant
+            found = certify([[alpha]], [[-1.0]], [[1.0]], 1.0, n=n, search=False).row("frobenius").constant
             truth = min(frobenius_constants(alpha, n).least, math.sqrt(n) * (1 + 2 * alpha), refined_w2_constant(alpha))
             assert truth <= found <= truth * (1 + 1e-10)
 

@@ -142,7 +142,7 @@ def test_factors_need_not_be_right(broken, monkeypatch):
 def test_thin_norms_are_charged_what_the_lemma_says():
     """Factors that are exact, of a matrix with orthonormal columns, leave the a-priori terms alone."""
     a = np.eye(24)[:, :2]
-    found = thin._factored(a)
+    found = thin.factored(a)
     u = 2.0**-53
     assert found.residual.hi >= 5 * u * (2.0 + np.sqrt(2.0)) * (1 - 1e-9)
     assert found.skew >= 26 * u * 4.0 * (1 - 1e-9)
@@ -183,6 +183,8 @@ def test_a_wide_layer_is_judged_on_both_sides():
     for row in found.rows:
         assert 0.0 < row.lower <= row.constant
     assert said[0] == "norms of 8 heads of 64 numbers a token"
-    assert len(said) == 7
+    assert said[1] == "detours of 8 forms"
+    assert len(said) == 8
     certify(**w, radius=3.0, heads=8, search=False)
-    assert len(said) == 7
+    assert said[1] == "detours of 8 forms"
+    assert len(said) == 8

@@ -4,6 +4,7 @@ CERTIFY = "tests/lipschitz/test_certify.py::"
 CERTIFY_AT = "tests/lipschitz/test_certify_at.py::"
 NORMS = "tests/lipschitz/test_local_norms.py::"
 WIDE = "tests/lipschitz/test_wide.py::"
+DETOURS = "tests/lipschitz/test_detour.py::"
 MATCHING = "tests/lipschitz/test_matching.py::"
 
 WEIGHTS = "lipschitz/certificate/weights.py"
@@ -16,6 +17,7 @@ REFINED = "lipschitz/constants/refined.py"
 LOCAL = "lipschitz/local_norms.py"
 THIN = "lipschitz/certificate/thin.py"
 PUSHED = "lipschitz/certificate/wide.py"
+DETOUR = "lipschitz/certificate/detour.py"
 MATCHED = "lipschitz/matching.py"
 
 WIDTHS = [
@@ -79,6 +81,19 @@ WIDTHS = [
      " if apart else _product_norm(one, other)", " if False else _product_norm(one, other)"),
     ("query-dropped-where-turned", "certificate.rotary", BIASED, "sharp_w1_constant(beta) + alpha", "0.5 * alpha"),
     ("weight-halved", "certificate.columns", BIASED, "np.array([n - 1.0])", "np.array([2.0 * n])"),
+    ("detour-of-an-eighth", "lipschitz.single-form", DETOUR,
+     "return 0.25 / scale + max(", "return 0.125 / scale + max("),
+    ("detour-without-its-square", DETOURS + "test_the_bound_is_the_detour", DETOUR,
+     "eigvalsh(scale * square - mean)", "eigvalsh(0.9 * scale * square - mean)"),
+    ("detour-of-w2-halved-again", DETOURS + "test_no_pair_of_laws_is_stretched_by_more", DETOUR,
+     "exponential(0.5 * detour)", "exponential(0.4 * detour)"),
+    ("eigenvalue-unrounded", DETOURS + "test_eigenvalues_that_a_library_finds_short_are_covered", DETOUR,
+     "error = gamma((_SPECTRAL + 4) * len(form) + 16)", "error = gamma(4)"),
+    ("rows-believed", DETOURS + "test_factors_need_not_be_right", DETOUR,
+     "missed = 2.0 * factors.residual * (2.0 * factors.size + factors.residual)", "missed = missed"),
+    ("columns-believed", DETOURS + "test_factors_need_not_be_right", DETOUR, "skew = factors.skew", "skew = skew"),
+    ("heads-together-at-a-distance", CERTIFY + "test_distance_attention", "lipschitz/certificate/distant.py",
+     "math.exp(0.25 * spread)", "math.exp(0.2 * spread)"),
     ("slope-of-the-largest", "certificate.distances", "lipschitz/certificate/distant.py",
      "1.0 + 1.25 * spread", "1.0 + 1.2 * spread"),
     ("own-part-forgotten", "certificate.local", HERE,

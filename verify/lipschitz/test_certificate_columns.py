@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 
 from theory.evidence import Claim, Interval, at_most, bug, constant, exact, hypothesis, verifies
+from theory.evidence.spectra import spectral_norm
 from theory.lipschitz.certificate import as_attention_weights, certify, enclose_stretch
 from verify.inputs import FLOOR, INSIDE, draw_cloud, push_within
 from verify.textbook.tokens import displacement_sizes, soft_mean
@@ -177,11 +178,34 @@ def light(reach):
     return found
 
 
+def laws(run, reach):
+    """Yield points of a law, its weights, a root of the form, a point of the ball and its radius."""
+    for radius in RADII:
+        for size in (0.05, 0.2, 1.0):
+            ends = reach * radius * INSIDE * np.array([[-1.0], [1.0]])
+            yield ends, np.array([0.5, 0.5]), np.array([[size / radius]]), np.zeros(1), radius
+    for k, rng in enumerate(run.draws(quick=10, paper=120)):
+        d, n, radius = 1 + k % 3, int(rng.integers(2, 6)), RADII[k // 2 % 3]
+        tied = rng.choice([0.3, 1.0]) * rng.normal(size=(d, d)) / radius
+        weights = rng.dirichlet(np.full(n, 0.5)) + 2.0**-30
+        cloud = draw_cloud(rng, n + 1, d, reach * radius)
+        yield cloud[1:], weights / weights.sum(), tied, cloud[0], radius
+
+
+def attracted(points, weights, tied, y):
+    """How much of the weights of all queries the unit mass at y attracts, by the formula."""
+    x, w, root = exact(points), exact(weights), exact(tied.T)
+    apart = (x[:, np.newaxis] - x[np.newaxis]) @ root
+    far = (x - exact(y)) @ root
+    gaps = (far * far).sum(axis=1)[:, np.newaxis] - (apart * apart).sum(axis=2)
+    return (w / (np.exp(gaps) * w).sum(axis=1)).sum()
+
+
 @verifies(
     Claim(
         "certificate.distances",
-        "distance attention on a ball: variances bound the largest displacement, what is near bounds the others",
-        r"Scores $-\langle x - y, A(x - y)\rangle$, outputs $A\sum_jP_{ij}x_j$, tokens of length at most $R$, $o = 4\|A\|R^2$: $W_\infty$ and the largest displacement, under any mask, grow by at most $\|A\|(1 + \frac54o)$, $W_p$ without a mask by $\|A\|[(1 + \frac4{3\sqrt3}o)^{1 - 1/p}(e^oM)^{1/p} + \frac o2]$, $M = \max_te^{-t^2}(1 + 2\sqrt ot)$, $p = 1, 2$; $n$ tokens anywhere, under any mask, in the mean by $\|A\|K_1$ and in the root of the sum of squares by the $\|A\|$-fold of distance-attention.atoms",
+        "distance attention on a ball: variances bound the largest displacement, and what all queries together give to a token bounds the others",
+        r"Scores $-\langle x - y, A(x - y)\rangle$, outputs $A\sum_jP_{ij}x_j$, tokens of length at most $R$, $o = 4\|A\|R^2$: $W_\infty$ and the largest displacement, under any mask, grow by at most $\|A\|(1 + \frac54o)$, $W_p$ without a mask by $\|A\|[(1 + \frac4{3\sqrt3}o)^{1 - 1/p}K^{1/p} + \frac o2]$, $K = \max_{2s \ge \sqrt o}e^{o/2 - s^2}(1 + 2\sqrt os)$, $p = 1, 2$, as $\int\rho_x(y)\mu(dx) \le e^{o/4}$ for the density $\rho_x(y)$ of the weights of the query $x$; $n$ tokens anywhere, under any mask, in the mean by $\|A\|K_1$ and in the root of the sum of squares by the $\|A\|$-fold of distance-attention.atoms",
         assumptions=("tied queries and keys", "no token is longer than R, or tokens anywhere"),
         spec=("MA.R8", "MA.R2"),
         cites=("kim2021",),
@@ -190,9 +214,14 @@ def light(reach):
     constant("near", "the constant of the largest displacement has the slope 4.9", slope=0.98),
     constant("half", "the constants are half as large", factor=0.5),
     constant("few", "the constants are a few per cent smaller", factor=0.97),
+    constant("eighth", "all queries together give at most the exponential of an eighth", given=0.125),
     hypothesis("outside", "tokens may lie at distance 1.3 R", reach=1.3),
 )
-def test_distances(run, *, factor=1.0, slope=1.0, reach=1.0):
+def test_distances(run, *, factor=1.0, slope=1.0, reach=1.0, given=0.25):
+    for points, weights, tied, y, radius in laws(run, reach):
+        spread = 4.0 * spectral_norm(exact(tied)) * spectral_norm(exact(tied)) * radius**2
+        case = {"n": len(points), "radius": radius}
+        yield at_most(attracted(points, weights, tied, y), np.exp(given * spread), part="together", **case)
     for matrices, radius, causal, n, before, after in drawn(run, reach, "distance"):
         bound = certified(matrices, radius, "distance", causal=causal, n=n)
         for metric in ("mean", "max", "frobenius"):

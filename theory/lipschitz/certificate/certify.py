@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_choice, as_count, as_flag, as_generator, as_positive
+from theory.lipschitz.certificate.detour import detours
 from theory.lipschitz.certificate.lower_bounds import Stretch, lower_bounds, turned_lower_bounds
 from theory.lipschitz.certificate.upper_bounds import UpperBound, above, distance_bounds, dot_bounds, turned_bounds
 from theory.lipschitz.certificate.weights import AttentionWeights, Norms, as_attention_weights, in_range
@@ -196,6 +197,8 @@ def certify(
     if turned and layer.score != "dot":
         raise ValueError("rotary: expected dot products, which alone have a bound for all positions, got distances")
     norms = layer.norms(turned=turned)
+    if not turned:
+        norms = norms._replace(detours=detours(layer))
     alphas, betas, bounds = upper_bounds(layer, norms, size, count, turned=turned)
     found: dict[str, Stretch] = {}
     if searched:
@@ -217,7 +220,8 @@ def upper_bounds(
     if turned:
         bounds = turned_bounds(norms, alphas, betas, count, causal=layer.causal)
     elif layer.score == "dot":
-        bounds = dot_bounds(norms, alphas, betas, count, causal=layer.causal)
+        reached = tuple((detour * size * size).hi for detour in norms.detours)
+        bounds = dot_bounds(norms, alphas, betas, count, causal=layer.causal, detours=reached)
     else:
         bounds = distance_bounds(norms, size, count, causal=layer.causal)
     return alphas, betas, bounds

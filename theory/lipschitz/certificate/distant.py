@@ -20,15 +20,27 @@ by :math:`\sqrt z \le \frac25z + \frac58` at :math:`z = 2(1 - s)`; its largest v
 So :math:`1 + 5\|A\|R^2 = 1 + \frac54o` bounds it: :func:`largest`. The slope 5 is sharp to a hundredth: two heavy atoms
 :math:`se \pm \sqrt{1 - s^2}f` and a query :math:`-e` attain the first form, of which the largest value is 2.4787.
 
-*Mean displacement* and W_1 without a mask: a density is at most :math:`\rho_x(y) \le e^{o - \langle x - y, A(x -
-y)\rangle}`. With :math:`t^2 = \langle x - y, A(x - y)\rangle`, :math:`|A(x - y)| \le \|A\|^{1/2}t` and :math:`|y - m|
-\le 2R` what is answered to the displacement at y is at most :math:`e^oM(o)`,
+*Mean displacement* and W_1 without a mask, by what all queries together give to y, :math:`c(y) =
+\int\rho_x(y)\mu(dx)` for a density :math:`\rho_x(y)`: let :math:`\nu = \rho_x(y)\mu(dx)/c(y)`, of mean m and variance
+:math:`v = \int\langle x - m, A(x - m)\rangle d\nu \le \|A\|R^2 = \frac o4`, and :math:`w = \langle y - m, A(y -
+m)\rangle`. By the Gibbs principle the logarithm of the denominator of :math:`\rho_x` is at least :math:`-\int\langle
+x - z, A(x - z)\rangle\nu(dz) - \mathrm{KL}(\nu|\mu)`, so that
 
-.. math:: M(o) = \max_{t \ge 0}e^{-t^2}(1 + 2\sqrt ot) = \tfrac{1 + q}2e^{-(q - 1)^2/(16o)}, \qquad q = \sqrt{1 + 8o},
+.. math:: \log c(y) \le \iint\langle x - z, A(x - z)\rangle d\nu d\nu - \int\langle x - y, A(x - y)\rangle d\nu
+          = 2v - (v + w) = v - w .
 
-and the query's own part at most :math:`2\|A\|R^2 = \frac o2`. *In* :math:`W_p`, by Schur's test between columns of
-:math:`e^oM(o)` and rows of :math:`1 + 2\|A\|R^2\max_s(1 + s)\sqrt{2(1 - s)} = 1 + \frac{4}{3\sqrt3}o`, at :math:`s =
-\frac13`: :func:`power`. Couple optimally and move along segments, which stay in the ball.
+With :math:`t^2 = \langle x - y, A(x - y)\rangle`, :math:`|A(x - y)| \le \|A\|^{1/2}t`, :math:`|y - m_x| \le 2R` and
+:math:`\int t\,d\nu \le (v + w)^{1/2}` what is answered to the displacement at y is at most :math:`c(y)(1 + 2\sqrt o\int
+t\,d\nu) \le e^{v - w}(1 + 2\sqrt o(v + w)^{1/2})`, which grows with v, and so at most
+
+.. math:: K(o) = \max_{s \ge \sqrt o/2}e^{o/2 - s^2}(1 + 2\sqrt os)
+          = \begin{cases}\frac{1 + q}2e^{o/2 - (q - 1)^2/(16o)},\ q = \sqrt{1 + 8o}, & o \le 1,\\
+          e^{o/4}(1 + o), & o \ge 1,\end{cases}
+
+at :math:`s^2 = \frac o4 + w`; the query's own part is at most :math:`2\|A\|R^2 = \frac o2`. *In* :math:`W_p`, by
+Schur's test between columns of :math:`K(o)` and rows of :math:`1 + 2\|A\|R^2\max_s(1 + s)\sqrt{2(1 - s)} = 1 +
+\frac{4}{3\sqrt3}o`, at :math:`s = \frac13`: :func:`power`. Couple optimally and move along segments, which stay in the
+ball.
 
 *Anywhere*, n tokens and any mask, with :math:`y = A^{1/2}x`: rows :math:`1 + 4c_n` and columns :math:`K_1`
 (:mod:`theory.lipschitz.constants.distance`), whose proofs use of a mask only that a token sees itself: row i has
@@ -51,11 +63,14 @@ def largest(spread: float) -> float:
 
 
 def power(spread: float, p: float) -> float:
-    r"""Return :math:`(1 + \frac4{3\sqrt3}o)^{1 - 1/p}(e^oM(o))^{1/p} + \frac o2`, in W_p without a mask."""
+    r"""Return :math:`(1 + \frac4{3\sqrt3}o)^{1 - 1/p}K(o)^{1/p} + \frac o2`, in W_p without a mask."""
     if spread == 0.0:
         return 1.0
-    q = math.sqrt(1.0 + 8.0 * spread)
-    column = 0.5 * (1.0 + q) * math.exp(spread * (1.0 - 4.0 / (1.0 + q) ** 2))
+    if spread < 1.0:
+        q = math.sqrt(1.0 + 8.0 * spread)
+        column = 0.5 * (1.0 + q) * math.exp(spread * (0.5 - 4.0 / (1.0 + q) ** 2))
+    else:
+        column = (1.0 + spread) * math.exp(0.25 * spread)
     return float((1.0 + _ROW * spread) ** (1.0 - 1.0 / p) * column ** (1.0 / p)) + 0.5 * spread
 
 

@@ -46,7 +46,7 @@ def is_thin(first: Array, second: Array) -> bool:
 
 def thin_product_norm(first: Array, second: Array, norm: Callable[[Array, Array], Interval]) -> Interval:
     """Enclose the spectral norm of a product; ``norm`` encloses that of a product of small matrices."""
-    left, right = _factored(first), _factored(np.ascontiguousarray(second.T))
+    left, right = factored(first), factored(np.ascontiguousarray(second.T))
     middle = norm(left.upper, np.ascontiguousarray(right.upper.T))
     reached = middle
     for factors in (left, right):
@@ -63,7 +63,8 @@ class _Factors(NamedTuple):
     skew: float  # how far the columns of the first factor are from orthonormal
 
 
-def _factored(matrix: Array) -> _Factors:
+def factored(matrix: Array) -> _Factors:
+    """Return the factors of a matrix with few columns, and how far their product and orthonormality are off."""
     rows, columns = matrix.shape
     basis, upper = np.linalg.qr(matrix)
     size, width, height = _frobenius(matrix), _frobenius(basis), _frobenius(upper)

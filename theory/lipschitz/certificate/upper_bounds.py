@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from theory.evidence import Interval
 from theory.evidence.roundoff import gamma
-from theory.lipschitz.certificate import biased, distant
+from theory.lipschitz.certificate import biased, detour, distant
 from theory.lipschitz.certificate.weights import Norms
 
-_COLUMNS, _DISTANCES = "certificate.columns", "certificate.distances"
+_COLUMNS, _DISTANCES, _SINGLE = "certificate.columns", "certificate.distances", "lipschitz.single-form"
 _FEW = gamma(256)  # derived: rounding of a constant in closed form of exact arguments, exponentials within four units
 
 
@@ -32,23 +32,46 @@ class UpperBound(NamedTuple):
 
 
 def dot_bounds(
-    norms: Norms, alphas: tuple[float, ...], betas: tuple[float, ...], n: int | None, *, causal: bool
+    norms: Norms,
+    alphas: tuple[float, ...],
+    betas: tuple[float, ...],
+    n: int | None,
+    *,
+    causal: bool,
+    detours: tuple[float, ...] = (),
 ) -> dict[str, list[UpperBound]]:
-    """Return what theorems say of the scaled dot product, without the residual."""
+    """Return what theorems say of the scaled dot product, without the residual; ``detours`` without a bias only."""
     if alphas == betas:
-        return _dot_bounds(norms, alphas, betas, n, causal=causal)
+        return _dot_bounds(norms, alphas, betas, n, causal=causal, detours=detours)
     found = _dot_bounds(norms, alphas, betas, n, causal=causal)
     return _renamed(found, "certificate.query-bias", "query bias, |B|R + |c|")
 
 
 def _dot_bounds(
-    norms: Norms, alphas: tuple[float, ...], betas: tuple[float, ...], n: int | None, *, causal: bool
+    norms: Norms,
+    alphas: tuple[float, ...],
+    betas: tuple[float, ...],
+    n: int | None,
+    *,
+    causal: bool,
+    detours: tuple[float, ...] = (),
 ) -> dict[str, list[UpperBound]]:
     """Return the bounds under the claims of scores without a bias."""
 
     def summed(constant: Callable[[float, float], float]) -> float:
         pairs = zip(alphas, betas, strict=True)
         return _summed(norms, [_rounded(partial(constant, a, max(b, sys.float_info.min))) for a, b in pairs])
+
+    def single(one: Callable[[float, float], float], general: Callable[[float, float], float]) -> float:
+        """Add up the smaller constants of the heads: of the form itself, or of its norm."""
+        pairs = zip(alphas, detours, strict=True)
+        return _summed(
+            norms,
+            [
+                min(_rounded(partial(one, a, largest)), _rounded(partial(general, a, max(a, sys.float_info.min))))
+                for a, largest in pairs
+            ],
+        )
 
     def together(p: float) -> float:
         values = [norm.hi for norm in norms.own]
@@ -71,6 +94,10 @@ def _dot_bounds(
         return {"max": largest, **by_tokens}
     first = [UpperBound(summed(biased.first), "lipschitz.sharp-w1", "MA.L6", f"{wide}; no mask")]
     second = [UpperBound(summed(biased.squares), "lipschitz.refined-w2", "MA.L8", f"{wide}; no mask")]
+    if detours:
+        words = f"{wide}; no mask; detours of the forms"
+        first.append(UpperBound(single(detour.first, biased.first), _SINGLE, "MA.L6", words))
+        second.append(UpperBound(single(detour.squares, biased.squares), _SINGLE, "MA.L8", words))
     if len(alphas) > 1:
         first.append(UpperBound(together(1.0), "depth.heads", "MA.A5", f"{wide}; no mask; heads together"))
         second.append(UpperBound(together(2.0), "depth.heads", "MA.A5", f"{wide}; no mask; heads together"))

@@ -88,6 +88,8 @@ class Norms(NamedTuple):
     """Products ``|W_Q| |b_K| / sqrt(d_k)``, if positions turn keys that have a bias."""
     offsets: tuple[Interval, ...] = ()
     """Products ``|b_Q| |b_K| / sqrt(d_k)``, likewise."""
+    detours: tuple[Interval, ...] = ()
+    """Of the forms on the ball of radius one, where the theorem on them holds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

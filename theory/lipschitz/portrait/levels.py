@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from theory.evidence.roundoff import gamma
+from theory.lipschitz.certificate.detour import detours
 from theory.lipschitz.certificate.upper_bounds import UpperBound, above, distance_bounds, dot_bounds
 from theory.lipschitz.certificate.weights import Array, AttentionWeights
 from theory.lipschitz.portrait.tangents import head_alone, spectrum
@@ -56,13 +57,14 @@ def levels(layer: AttentionWeights, points: Array, norm: float) -> tuple[Level, 
         betas.append(above(alphas[-1] + (shift * radius).hi) if shift.hi else alphas[-1])
         near_alphas.append((form * ball * ball).hi)
         near_betas.append(max(above(ball * longest), near_alphas[-1]))  # no theorem has the second above the first
-    given = [(alphas, betas, radius), (near_alphas, near_betas, ball)]
+    reached = tuple((detour * radius * radius).hi for detour in detours(layer))
+    given = [(alphas, betas, radius, reached), (near_alphas, near_betas, ball, ())]
     found = []
-    for query, key, size in given:
+    for query, key, size, further in given:
         if layer.score == "distance":
             bounds = distance_bounds(norms, size, n, causal=layer.causal)
         else:
-            bounds = dot_bounds(norms, tuple(query), tuple(key), n, causal=layer.causal)
+            bounds = dot_bounds(norms, tuple(query), tuple(key), n, causal=layer.causal, detours=further)
         found.append(plus + _least(bounds[_METRIC]))
     heads = [float(spectrum(head_alone(layer, head), points, largest=1).values[0]) for head in range(layer.heads)]
     return (
