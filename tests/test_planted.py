@@ -502,6 +502,8 @@ BUGS = [
     bug("one-side-only", "quantised.distortion", "precision/quantiser.py", ("1 - 2 * (moments**2", "1 - (moments**2")),
     bug("signs-unscaled", "quantised.drawn", "precision/quantiser.py", ("math.sqrt(math.pi / 2.0) * size", "size")),
     bug("sums-not-rescaled", "streaming.forward", "precision/streaming.py", ("total = factor * state.total", "total = state.total")),
+    bug("mean-added", "streaming.gradients", "precision/backward.py", ("axis=1)[:, -1] - mean[i])", "axis=1)[:, -1] + mean[i])")),
+    bug("left-unscaled", "streaming.invariance", "precision/streaming.py", ("one * left.total + other", "left.total + other")),
     bug("rounded-down", "streaming.weights", "precision/formats.py", ("np.rint", "np.floor")),
     bug("ties-to-odd", "streaming.bias", "precision/formats.py",
         ("np.ldexp(np.rint(np.ldexp(x, -place)), place)", "np.ldexp(np.floor(np.ldexp(x, -place) + 0.5), place)")),
