@@ -504,6 +504,7 @@ BUGS = [
     bug("sums-not-rescaled", "streaming.forward", "precision/streaming.py", ("total = factor * state.total", "total = state.total")),
     bug("mean-added", "streaming.gradients", "precision/backward.py", ("axis=1)[:, -1] - mean[i])", "axis=1)[:, -1] + mean[i])")),
     bug("left-unscaled", "streaming.invariance", "precision/streaming.py", ("one * left.total + other", "left.total + other")),
+    bug("pattern-of-half-length", "descent.load", "maxent/gibbs/gaussian_retrieval.py", ("score, step = ball(factor) * d,", "score, step = ball(factor) * d / 2,")),
     bug("rounded-down", "streaming.weights", "precision/formats.py", ("np.rint", "np.floor")),
     bug("ties-to-odd", "streaming.bias", "precision/formats.py",
         ("np.ldexp(np.rint(np.ldexp(x, -place)), place)", "np.ldexp(np.floor(np.ldexp(x, -place) + 0.5), place)")),
