@@ -70,3 +70,25 @@ def test_bounds_have_their_values():
     )
     for part, value in right.items():
         assert getattr(found, part).mid == pytest.approx(float(value), rel=1e-12, abs=0.0)
+
+
+@pytest.mark.parametrize("form", ["bfloat16", "float16"])
+def test_a_hundred_thousand_keys_stay_within_the_bound(form):
+    n = 100_000
+    rng = np.random.default_rng(8)
+    q, g = np.ones((1, 1)), np.ones((1, 1))
+    k, v = rng.integers(-16, 16, (n, 1)) / 8.0, rng.integers(-16, 16, (n, 1)) / 16.0
+    weights = np.exp(k[:, 0])
+    log = np.log(weights.sum())
+    p = weights / weights.sum()
+    mean = p @ v[:, 0]
+    saved = float(np.float32(log))
+    kept = float(np.float32(mean + 2.0**-9))
+    found = stream_gradients(q, k, v, g, [saved], [kept], [range(n)], form=form, scale=1.0)
+    slopes = p * (v[:, 0] - mean)
+    bound = gradient_error(
+        n, 1, form=form, depth=1, size=1.0, spread=1.0, partition=abs(saved - log) + 1e-12, mean=abs(kept - mean)
+    )
+    assert abs(found.queries[0, 0] - slopes @ k[:, 0]) <= 2.0 * bound.queries.hi
+    assert np.abs(found.keys[:, 0] - slopes).max() <= bound.keys.hi
+    assert np.abs(found.values[:, 0] - p).max() <= bound.values.hi

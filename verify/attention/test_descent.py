@@ -128,7 +128,10 @@ def test_in_context(run, *, trace=1, one=1, dimension=1, noisy=1):
         "descent.rates",
         "gradient flow of linear attention goes to the best matrix, each entry at a rate of its own, and the risk falls all the way",
         r"$m_j = (1 + \frac1N)\lambda_j^2 + \frac{\mathrm{tr}\Lambda + \sigma^2}N\lambda_j$: the risk of any $\Gamma$ is $R^* + \sum_{ij}\lambda_im_j(\Gamma - \Gamma^*)_{ij}^2$ and its gradient $2\lambda_im_j(\Gamma - \Gamma^*)_{ij}$, so that under $\dot\Gamma = -\nabla R$ $(\Gamma - \Gamma^*)_{ij}$ decays like $e^{-2\lambda_im_jt}$; from $0$ the excess is $\sum_i\lambda_im_i(\gamma_i^*)^2e^{-4\lambda_im_it}$",
-        assumptions=("as in descent.in-context, coordinates of a token independent", "the layer is trained as one matrix"),
+        assumptions=(
+            "as in descent.in-context, coordinates of a token independent",
+            "the layer is trained as one matrix",
+        ),
         spec=("FN.N09",),
         cites=("zhang2023", "ahn2023"),
         source_status=("derived",),
