@@ -239,7 +239,7 @@ _GROUPS = {
         lipschitz.witnesses.star lipschitz.witnesses.star_radius lipschitz.witnesses.two_tokens
         maxent.Predictor.fit maxent.Predictor.objective maxent.densities.density_at
         maxent.densities.density_on_cells maxent.gibbs.gap_scale maxent.gibbs.gaussian_weights
-        maxent.gibbs.peak_entropy maxent.gibbs.tokens_to_disperse
+        maxent.gibbs.retrieval_weight maxent.gibbs.peak_entropy maxent.gibbs.tokens_to_disperse
         maxent.gibbs.weight_range maxent.losses.law_error maxent.losses.loss_interval
         maxent.losses.stationarity_residual maxent.sparse.bisect_entmax maxent.sparse.tsallis
         metric.InformationPropagation metric.MetricScore metric.MetricScore.constants metric.plane.MoonsLaw
@@ -259,7 +259,7 @@ _GROUPS = {
         particles.mean_field.tagged_variance particles.mean_field.threshold
         positions.Walk.horizon positions.causal_influence positions.cosine_sums positions.least_base
         positions.least_sum positions.moment_keys positions.radon_partition positions.rule_out
-        positions.selecting_query positions.window_walk
+        positions.selecting_query positions.window_walk precision.gradient_error
     """,
     "made of functions of NumPy that have no rule for enclosures": """
         attention.MultiHead.from_matrices attention.variants.PositiveFeatures.__call__
@@ -289,7 +289,7 @@ _GROUPS = {
         particles.GraphField particles.exact.CollapseField.state particles.exact.LineField.state
         particles.exact.hemisphere_margins particles.exact.output_overlaps particles.exact.sign_patterns
         particles.exact.squared_derivative particles.flow precision.corrected_products precision.quantise
-        precision.round_to precision.stream_attention precision.stream_row
+        precision.round_to precision.stream_attention precision.stream_gradients precision.stream_row
     """,
     "answers the middle and the radii apart": """
         diffusion.layers.equilibrium.as_rows

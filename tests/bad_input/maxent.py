@@ -86,6 +86,7 @@ VALID = {
     "gibbs.mean_multiplier": {"scores": ROW, "mean": 0.25},
     "gibbs.softmax_spectrum": {"weights": balls(LAW)},
     "gibbs.gap_scale": {"scores": ROW},
+    "gibbs.retrieval_weight": {"others": 50, "dim": 10, "factor": 0.5},
     "gibbs.gaussian_weights": {"size": 5, "deviation": 1.5},
     "gibbs.peak_entropy": {"size": 5, "norm": 1.5, "peaks": 2},
     "gibbs.weight_range": {"size": 5, "spread": 1.5},

@@ -16,6 +16,15 @@ VALID = {
         "queries": TOKENS[::-1].copy(), "keys": TOKENS, "coded": TOKENS * 0.75, "rng": np.random.default_rng(0),
     },
     "round_to": {"values": TOKENS, "form": "bfloat16"},
+    "gradient_error": {
+        "length": 64, "rows": 2, "form": "bfloat16", "depth": 16, "size": 2.0, "spread": 1.0, "partition": 0.25,
+        "mean": 0.125, "score": 0.5,
+    },
+    "stream_gradients": {
+        "queries": TOKENS[:1], "keys": TOKENS, "values": TOKENS, "slopes": TOKENS[1:2], "partitions": np.array([2.5]),
+        "means": np.array([0.5]), "plan": ([[0], []], [[2, 1]]), "form": "float16", "scale": 0.5,
+        "mask": np.array([[True, False, True]]),
+    },
     "stream_attention": {
         "queries": TOKENS[:1], "keys": TOKENS, "values": TOKENS, "plan": ([[0], []], [[2, 1]]), "form": "float16",
         "scale": 0.5, "mask": np.array([[True, False, True]]), "sink": 0.25,
@@ -27,6 +36,8 @@ VALID = {
     },
 }  # fmt: skip
 SKIPPED = {
+    "Gradients": "a record of what stream_gradients answers",
+    "GradientError": "a record of what gradient_error answers",
     "StreamError": "a record of what stream_error answers",
     "Codebook": "a record of what best_codebook answers",
 }

@@ -79,4 +79,6 @@ WIDTHS = [
      "float(np.linalg.cond(self.law.scatter)) * U", "0.0"),
     ("normaliser-as-found", ENCLOSED + "a_normaliser_that_was_found_badly", "maxent/densities/enclosed.py",
      "reach = 2.0 * reach", "return Interval(low, high, Kind.CERTIFIED)"),
+    ("cells-by-lower-sums", "tests/maxent/test_gaussian_retrieval.py::test_one_other_is_one_integral",
+     "maxent/gibbs/gaussian_retrieval.py", "[ball(1), *high]", "[*high, ball(0)]"),
 ]  # fmt: skip

@@ -4,6 +4,8 @@ EDGE = "tests/precision/test_streaming.py::test_rounded_weights_nearly_reach_the
 SUMS = "tests/precision/test_streaming.py::test_sums_nearly_reach_the_bound"
 VALUES = "tests/precision/test_streaming.py::test_bounds_have_their_values"
 STREAMING = "precision/streaming.py"
+BACKWARD = "precision/backward.py"
+GRADIENTS = "tests/precision/test_backward.py::test_bounds_have_their_values"
 
 WIDTHS = [
     ("rounded-weights-halved", EDGE, STREAMING, "normal = (n - 1) *", "normal = (n - 1) / 2 *"),
@@ -13,4 +15,10 @@ WIDTHS = [
     ("factors-uncounted", VALUES, STREAMING, "(2 * (c + r) + 4)", "(2 * c + 4)"),
     ("widths-halved", VALUES, STREAMING, '"width") + 4', '"width") // 2 + 4'),
     ("scores-exact", "streaming.heads", STREAMING, "steps * u / (1 - steps * u)", "0 * u"),
+    ("saved-logarithms-exact", "streaming.gradients", BACKWARD, "(1 + u) * (away + 2 * delta)", "(1 + u) * 2 * delta"),
+    ("slopes-of-scores-exact", "streaming.gradients", BACKWARD,
+     "first + u * (t + first) + coarse * whole + specks", "first + u * (t + first) + specks"),
+    ("saved-means-exact", "streaming.gradients", BACKWARD, "ball(base.speck) + eta)", "ball(base.speck))"),
+    ("weights-exact", GRADIENTS, BACKWARD, "value = one_weight + coarse", "value = coarse"),
+    ("sums-of-queries-exact", GRADIENTS, BACKWARD, "off + _gamma(n + 2, u) * summed + tiny", "off + tiny"),
 ]  # fmt: skip

@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
+    from theory.precision.backward import (
+        GradientError as GradientError,
+        Gradients as Gradients,
+        gradient_error as gradient_error,
+        stream_gradients as stream_gradients,
+    )
     from theory.precision.formats import round_to as round_to
     from theory.precision.quantiser import (
         Codebook as Codebook,

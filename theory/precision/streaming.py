@@ -32,9 +32,9 @@ Plan: TypeAlias = "list[Any] | tuple[Plan, Plan]"  # tiles, which are sequences 
 
 WEIGHTS = {"bfloat16": 0, "float16": 0, "e4m3": 8}  # formats to which weights are rounded, times two to this power
 OUTPUTS = {"e4m3": "bfloat16"}  # where it is not the format itself
-_ULPS = 4  # taken: units of an exponential, two in the last place, as compilers for graphics processors document
-_FAR = {"float32": 110, "float64": 1000}  # derived: beyond e**-80 and e**-700 a key counts less, however it underflows
-_LARGEST, _ROOT = 1e30, 1e9  # taken: with which no sum or product leaves the range of float32
+ULPS = 4  # taken: units of an exponential, two in the last place, as compilers for graphics processors document
+FAR = {"float32": 110, "float64": 1000}  # derived: beyond e**-80 and e**-700 a key counts less, however it underflows
+LARGEST, ROOT = 1e30, 1e9  # taken: with which no sum or product leaves the range of float32
 _FEW = 16  # taken: below it sorting costs more than it saves
 _ENOUGH = (128, 512)  # bits; a power of e is no rational number, and the second settles what the first does not
 
@@ -90,17 +90,14 @@ def stream_row(
     s = as_scores(scores)
     if s.ndim != 1:
         raise ValueError(f"scores: expected one row, got shape {s.shape}")
-    _as_moderate(s[np.isfinite(s)], "scores", _LARGEST)
-    v = _as_moderate(as_points(values, "values", size=s.size), "values", _LARGEST)
-    tiles = _keys(plan)
-    keys = as_counts(np.concatenate(tiles), "plan", least=0) if tiles else np.zeros(0)
-    if not np.array_equal(np.sort(keys), np.arange(s.size)):
-        raise ValueError(f"plan: expected every key from 0 to {s.size - 1} once, got {plan!r}")
+    as_moderate(s[np.isfinite(s)], "scores", LARGEST)
+    v = as_moderate(as_points(values, "values", size=s.size), "values", LARGEST)
+    as_plan(plan, s.size)
     as_choice(form, "form", FORMATS)
     width = np.dtype(working(form))
     state = _read(s.astype(width), v.astype(width), plan, form)
     if sink is not None:
-        last = float(width.type(as_between(sink, "sink", -_LARGEST, _LARGEST)))
+        last = float(width.type(as_between(sink, "sink", -LARGEST, LARGEST)))
         state = _merged(state, _State(last, width.type(1.0), np.zeros(v.shape[1], dtype=width)), form)
     if state.mass == 0.0:
         return np.zeros(v.shape[1])
@@ -129,12 +126,12 @@ def stream_attention(
     sink : float, optional
         The score of a key of value zero.
     """
-    q = _as_moderate(as_points(queries, "queries"), "queries", _ROOT)
-    k = _as_moderate(as_points(keys, "keys", dim=q.shape[1]), "keys", _ROOT)
+    q = as_moderate(as_points(queries, "queries"), "queries", ROOT)
+    k = as_moderate(as_points(keys, "keys", dim=q.shape[1]), "keys", ROOT)
     target = FORMATS[OUTPUTS.get(as_choice(form, "form", FORMATS), form)]
-    v = _as_moderate(as_points(values, "values", size=k.shape[0]), "values", min(_LARGEST, target.largest))
+    v = as_moderate(as_points(values, "values", size=k.shape[0]), "values", min(LARGEST, target.largest))
     width = np.dtype(working(form)).type
-    factor = width(1.0 / math.sqrt(q.shape[1]) if scale is None else as_between(scale, "scale", 1.0 / _ROOT, _ROOT))
+    factor = width(1.0 / math.sqrt(q.shape[1]) if scale is None else as_between(scale, "scale", 1.0 / ROOT, ROOT))
     seen = np.ones((len(q), len(k)), dtype=bool) if mask is None else as_flags(mask, "mask", shape=(len(q), len(k)))
     rows = []
     for query, sees in zip(q.astype(width), seen, strict=True):
@@ -180,19 +177,19 @@ def stream_error(
     True
     """
     n = as_count(length, "length")
-    if n > _MOST:
-        raise ValueError(f"length: expected at most {_MOST}, got {n}")
+    if n > MOST:
+        raise ValueError(f"length: expected at most {MOST}, got {n}")
     as_choice(form, "form", FORMATS)
     c = n - 1 if additions is None else as_count(additions, "additions", least=0)
     r = n - 1 if rises is None else as_count(rises, "rises", least=0)
     with precision():
         u = ball(FORMATS[working(form)].unit)
         unit = u / (1 - u)
-        most = -(r + 1) * (1 - _ULPS * u).log()
+        most = -(r + 1) * (1 - ULPS * u).log()
         mean = (ball(n - 1) / ball(1).exp()).lambertw()
         common = most + 2 * u * (most + mean) / (1 - u)
         sums = ((2 * (c + r) + 4) * unit).exp()
-        weights = common + sums * (1 + _rounded(n, form)) - 1 + n * ball(2) ** -_FAR[working(form)]
+        weights = common + sums * (1 + _rounded(n, form)) - 1 + n * ball(2) ** -FAR[working(form)]
         steps = 0 if width is None else as_count(width, "width") + 4
         scores = steps * u / (1 - steps * u)
         target = FORMATS[OUTPUTS.get(form, form)]
@@ -201,7 +198,7 @@ def stream_error(
         return StreamError(*(hull(ball(part)) for part in (weights, scores, out, least)))
 
 
-_MOST = 10**6  # taken: far above it (c + r) u is no longer small
+MOST = 10**6  # taken: far above it (c + r) u is no longer small
 
 
 def _rounded(n: int, form: str) -> Any:
@@ -215,7 +212,17 @@ def _rounded(n: int, form: str) -> Any:
     return vanishing if vanishing > normal else normal
 
 
-def _as_moderate(numbers: NDArray[np.float64], name: str, most: float) -> NDArray[np.float64]:
+def as_plan(plan: Plan, size: int) -> Plan:
+    """Return the plan, which is to hold every key once."""
+    tiles = _keys(plan)
+    keys = as_counts(np.concatenate(tiles), "plan", least=0) if tiles else np.zeros(0)
+    if not np.array_equal(np.sort(keys), np.arange(size)):
+        raise ValueError(f"plan: expected every key from 0 to {size - 1} once, got {plan!r}")
+    return plan
+
+
+def as_moderate(numbers: NDArray[np.float64], name: str, most: float) -> NDArray[np.float64]:
+    """Return numbers, with which no sum or product leaves the range of float32."""
     if not (np.abs(numbers) <= most).all():
         raise ValueError(f"{name}: expected numbers of at most {most:g} in size, got {np.abs(numbers).max():g}")
     return numbers
@@ -247,9 +254,9 @@ def _with_tile(state: _State, s: Any, v: Any, form: str) -> _State:
     top = max(state.most, float(s.max(initial=-math.inf)))
     if top == -math.inf:
         return state
-    weights = _exponentials(s - s.dtype.type(top), form)
+    weights = exponentials(s - s.dtype.type(top), form)
     coded = _coded(weights, form)
-    factor = _exponentials(np.array([state.most - top], dtype=s.dtype), form)[0]
+    factor = exponentials(np.array([state.most - top], dtype=s.dtype), form)[0]
     mass = factor * state.mass + np.add.accumulate(weights)[-1] if weights.size else factor * state.mass
     total = factor * state.total
     if weights.size:
@@ -263,7 +270,7 @@ def _merged(left: _State, right: _State, form: str) -> _State:
         return left
     width = np.dtype(working(form))
     gaps = np.array([left.most, right.most]).astype(width) - width.type(top)
-    one, other = _exponentials(gaps, form)
+    one, other = exponentials(gaps, form)
     return _State(top, one * left.mass + other * right.mass, one * left.total + other * right.total)
 
 
@@ -275,7 +282,8 @@ def _coded(weights: Any, form: str) -> Any:
     return coded.astype(weights.dtype)
 
 
-def _exponentials(gaps: Any, form: str) -> Any:
+def exponentials(gaps: Any, form: str) -> Any:
+    """Return powers of e rounded correctly to the format of the sums."""
     width = working(form)
     if gaps.size < _FEW:
         return np.array([_exponential(gap, width) for gap in gaps.tolist()], dtype=gaps.dtype)

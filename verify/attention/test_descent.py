@@ -123,6 +123,51 @@ def test_in_context(run, *, trace=1, one=1, dimension=1, noisy=1):
                 yield equals(found, Interval.exactly(claimed), scale=1, part="risk", law=name, noise=float(noise))
 
 
+@verifies(
+    Claim(
+        "descent.rates",
+        "gradient flow of linear attention goes to the best matrix, each entry at a rate of its own, and the risk falls all the way",
+        r"$m_j = (1 + \frac1N)\lambda_j^2 + \frac{\mathrm{tr}\Lambda + \sigma^2}N\lambda_j$: the risk of any $\Gamma$ is $R^* + \sum_{ij}\lambda_im_j(\Gamma - \Gamma^*)_{ij}^2$ and its gradient $2\lambda_im_j(\Gamma - \Gamma^*)_{ij}$, so that under $\dot\Gamma = -\nabla R$ $(\Gamma - \Gamma^*)_{ij}$ decays like $e^{-2\lambda_im_jt}$; from $0$ the excess is $\sum_i\lambda_im_i(\gamma_i^*)^2e^{-4\lambda_im_it}$",
+        assumptions=(
+            "as in descent.in-context, coordinates of a token independent",
+            "the layer is trained as one matrix",
+        ),
+        spec=("FN.N09",),
+        cites=("zhang2023", "ahn2023"),
+        source_status=("derived",),
+    ),
+    hypothesis("one-rate", "all entries have the rate of the largest deviation", largest=True),
+    constant("slower", "the excess decays at the rate of the matrix", power=1),
+    bug("noiseless", "noise does not enter rates", noisy=0),
+)
+def test_rates(run, *, largest=False, power=2, noisy=1):
+    shares = run.pick(quick=(Fraction(1, 3),), paper=(Fraction(1, 7), Fraction(1, 3), Fraction(5, 6)))
+    for name, (roots, count) in LAWS.items():
+        d = len(roots)
+        own = [max(roots) ** 2 * 3 if largest else 3 * root * root for root in roots]
+        for noise in (Fraction(0), Fraction(1, 2)):
+            gamma = best(name, noise)
+            least = risk(name, gamma, noise)
+            rest = sum(3 * root * root for root in roots) + noisy * noise
+            m = [(1 + Fraction(1, count)) * a * a + rest / count * a for a in own]
+            for share in shares:
+                moved = [[gamma[i][j] + share * (1 + i) - Fraction(j, 5) for j in range(d)] for i in range(d)]
+                for i, j in product(range(d), repeat=2):
+                    around = []
+                    for step in (1, -1):  # differences are exact, as the risk is quadratic
+                        there = [row.copy() for row in moved]
+                        there[i][j] += step
+                        around.append(risk(name, there, noise))
+                    slope = 2 * own[i] * m[j] * (moved[i][j] - gamma[i][j])
+                    found = Interval.exactly((around[0] - around[1]) / 2)
+                    yield equals(found, Interval.exactly(slope), scale=1, part="gradient", law=name)
+                left = [share ** (1 + i) for i in range(d)]  # of the way from zero, in place of exponentials
+                there = [[gamma[i][j] * (1 - left[i]) for j in range(d)] for i in range(d)]
+                excess = sum(own[i] * m[i] * gamma[i][i] ** 2 * left[i] ** power for i in range(d))
+                found = Interval.exactly(risk(name, there, noise) - least)
+                yield equals(found, Interval.exactly(excess), scale=1, part="excess", law=name)
+
+
 def retrieved(patterns, query, beta, alpha):
     """The weights of the patterns at a query."""
     scores = beta * (exact(patterns) @ exact(query))

@@ -6,6 +6,7 @@ from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
     from theory.maxent.gibbs.gap_counting import GapScale as GapScale, gap_scale as gap_scale
+    from theory.maxent.gibbs.gaussian_retrieval import retrieval_weight as retrieval_weight
     from theory.maxent.gibbs.gaussian_scores import (
         GaussianWeights as GaussianWeights,
         gaussian_weights as gaussian_weights,
