@@ -199,7 +199,7 @@ def outcomes(form):
 @verifies(
     Claim(
         "streaming.invariance",
-        "bits of a row are kept by hidden keys, other rows and an exchange of two splits, and by nothing else: two plans differ by at most twice the bound",
+        "bits of a row are kept by hidden keys, other rows and an exchange of two splits; other orders and splits change them, by at most twice the bound",
         r"$\hat o$ is the same, bit by bit, if hidden keys are added to any tile, if other rows are computed with it, and if two splits are merged in the other order; over orders, tiles and splits of five keys it has at least $3$ values in each format (float64, float32, bfloat16, float16, E4M3), which differ by at most $2\max|v|$ times the bound of streaming.forward",
         assumptions=("as in streaming.forward", "one kernel for all rows: sums of a tile in the order of its keys"),
         spec=("FN.N08",),
