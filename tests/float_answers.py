@@ -164,7 +164,8 @@ _GROUPS = {
         diffusion.Bilinear diffusion.CircleDensity diffusion.GraphScore diffusion.StepError
         diffusion.geometry.root_length diffusion.layers.velocity_field evidence.enclosure.balls
         evidence.intervals.Intervals lipschitz.block_jacobian lipschitz.certificate.as_attention_weights
-        lipschitz.certificate.certify lipschitz.certificate.certify_at lipschitz.certificate.product_norm
+        lipschitz.certificate.certify lipschitz.certificate.certify_at lipschitz.certificate.largest_detour
+        lipschitz.certificate.product_norm
         lipschitz.depth.sinkhorn_plan
         lipschitz.depth.sinkhorn_sweep lipschitz.dot_form lipschitz.enclosed_jacobian
         lipschitz.multihead_jacobian lipschitz.norm_at lipschitz.portrait.portray lipschitz.response

@@ -152,6 +152,7 @@ VALID = {
         **WEIGHTS, "w_out": SQUARE, **MADE, "b_query": np.array([0.5, -0.25]), "scale": 0.5,
         "b_key": np.array([0.5, 0.75]),
     },
+    "certificate.largest_detour": {"query": SQUARE, "key": SYMMETRIC},
     "certificate.product_norm": {"factors": (SQUARE, SYMMETRIC)},
     "certificate.AttentionWeights.norms": {"self": LAYER, "turned": True},
     "certificate.AttentionWeights.mean_map": {"self": LAYER},

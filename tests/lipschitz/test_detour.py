@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from theory.lipschitz.certificate import certify
-from theory.lipschitz.certificate.detour import largest_detour
+from theory.lipschitz.certificate import certify, largest_detour
 from theory.lipschitz.constants import refined_w2_constant, sharp_w1_constant
 
 TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
@@ -47,6 +46,8 @@ def test_detours_in_closed_form():
             found = largest_detour(np.eye(2), size * form).hi
             assert share * size <= found <= share * size * (1.0 + 1e-7)
     assert largest_detour(np.zeros((2, 3)), np.ones((2, 3))).hi < 1e-300
+    with pytest.raises(ValueError, match=r"key: expected shape \(2, 3\), that of query, got \(3, 2\)"):
+        largest_detour(np.ones((2, 3)), np.ones((3, 2)))
 
 
 def test_eigenvalues_that_a_library_finds_short_are_covered(monkeypatch):

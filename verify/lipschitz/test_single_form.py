@@ -6,7 +6,7 @@ from theory.attention import DotProduct, Measure
 from theory.evidence import Claim, Interval, at_least, at_most, constant, exact, hypothesis, verifies
 from theory.evidence.spectra import spectral_norm
 from theory.lipschitz import norm_at
-from theory.lipschitz.certificate.detour import largest_detour
+from theory.lipschitz.certificate import largest_detour
 from verify.inputs import draw_cloud
 
 LIGHT = 2.0**-60  # mass of the atom at which the answers of all others are counted, in units of the exponential

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         Row as Row,
         certify as certify,
     )
+    from theory.lipschitz.certificate.detour import largest_detour as largest_detour
     from theory.lipschitz.certificate.local import (
         LocalCertificate as LocalCertificate,
         LocalRow as LocalRow,

@@ -1,8 +1,9 @@
 r"""Lipschitz constants of one layer of self-attention from its weights, each with the theorem that it comes from.
 
 Every constant is a function of the norms :math:`\alpha_h = \|B_h\|R^2`, :math:`\beta_h = (\|B_h\|R + |c_h|)R`, which
-differ by a query bias, and :math:`\|V_h\|` of :mod:`theory.lipschitz.certificate.weights`, taken at the upper ends of
-their enclosures, and grows with all of them.
+differ by a query bias, :math:`\|V_h\|` of :mod:`theory.lipschitz.certificate.weights` and, without a mask, a bias or
+positions, the detours of :mod:`theory.lipschitz.certificate.detour`, taken at the upper ends of their enclosures, and
+grows with all of them.
 Where several theorems speak of a metric the smallest constant stands. A search adds the largest stretch that it finds,
 a lower bound: between the two lies the Lipschitz constant of the layer on the ball, and nothing more is known of it.
 """

@@ -34,13 +34,15 @@ import math
 
 import numpy as np
 import scipy.optimize
+from numpy.typing import ArrayLike
 
+from theory._validate import as_matrix
 from theory.evidence import Interval
 from theory.evidence.roundoff import gamma
 from theory.lipschitz._numbers import exponential
 from theory.lipschitz.certificate.progress import tell
 from theory.lipschitz.certificate.thin import factored
-from theory.lipschitz.certificate.weights import _SPECTRAL, Array, AttentionWeights
+from theory.lipschitz.certificate.weights import _SPECTRAL, Array, AttentionWeights, in_range
 
 _STEPS = 60  # taken: of the search for the multiplier, which any number may end
 _NEAR = 1e-8  # taken: its width in logarithms
@@ -65,16 +67,38 @@ def detours(layer: AttentionWeights) -> tuple[Interval, ...]:
     if layer.scale is not None:
         root = 1.0 / Interval.exactly(layer.scale)
     pairs = zip(layer.w_query, layer.w_key, strict=True)
-    return tuple(largest_detour(query, key) / root for query, key in pairs)
+    return tuple(_largest_detour(query, key) / root for query, key in pairs)
 
 
-def largest_detour(query: Array, key: Array) -> Interval:
+def largest_detour(query: ArrayLike, key: ArrayLike) -> Interval:
     """Enclose the largest detour of the form ``query.T @ key`` on the ball of radius one, from below by zero.
 
     Parameters
     ----------
-    query, key : numpy.ndarray, shape (k, d)
+    query, key : array_like, shape (k, d)
+
+    Returns
+    -------
+    Interval
+        Its upper end is the detour, up to rounding and a search that ends near the best bound.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit or a number is out of range.
+    TypeError
+        If a matrix is of the wrong type.
     """
+    first, second = as_matrix(query, "query"), as_matrix(key, "key")
+    if first.shape != second.shape:
+        raise ValueError(f"key: expected shape {first.shape}, that of query, got {second.shape}")
+    in_range(first, "query")
+    in_range(second, "key")
+    return _largest_detour(first, second)
+
+
+def _largest_detour(query: Array, key: Array) -> Interval:
+    """Return what :func:`largest_detour` does, for matrices that were checked."""
     powers = [math.frexp(float(np.sqrt((matrix * matrix).sum())))[1] for matrix in (query, key)]
     one, other = (np.ldexp(m.T, -power) for m, power in zip((query, key), powers, strict=True))
     missed, skew = Interval.exactly(0.0), 0.0
