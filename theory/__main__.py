@@ -1,9 +1,9 @@
 """``python -m theory``: what the committed evidence says, for a reader and for a paper.
 
 ``list`` shows every claim on a line, ``explain`` one claim in full, ``cite`` what a paper prints of it, ``bundle`` the
-results as a paper, ``report`` renews the theorem index of ``paper_notes.md``. These compute nothing anew and touch no
-room that loads slowly. ``certify`` bounds the Lipschitz constants of attention with given weights by the theorems of
-``theory.lipschitz``, ``look`` draws what such a layer does to given tokens, ``doctor`` says what this machine computes
+results as a paper or as an archive, ``report`` renews the theorem index of ``paper_notes.md``. These compute nothing
+anew and touch no room that loads slowly. ``certify`` bounds the Lipschitz constants of attention with given weights by
+the theorems of ``theory.lipschitz``, ``look`` draws what such a layer does to given tokens, ``doctor`` says what this machine computes
 with and whether a dozen claims come out as recorded, ``reference`` writes the files of known answers, or compares them
 with what is computed, ``prove`` has Coq check the theorems of ``proofs/formal`` again, ``site`` makes pages of all that
 is recorded, for a browser.
@@ -70,8 +70,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     cited.add_argument("--all", action="store_true", help="all claims, with all sources")
     cited.add_argument("--format", choices=_FORMATS, help="one of these (default: bibtex, then latex)")
-    bundled = verbs.add_parser("bundle", parents=[common, notes], help="the results as a paper: LaTeX that compiles")
-    bundled.add_argument("--paper", type=Path, required=True, metavar="OUT", help="folder that it is written into")
+    bundled = verbs.add_parser("bundle", parents=[common, notes], help="the results as a paper, or all as one zip")
+    bundled.add_argument("--paper", type=Path, metavar="OUT", help="folder for LaTeX that compiles")
+    bundled.add_argument("--zip", type=Path, metavar="FILE.zip", help="records, tables, figures, proofs, notes, lock")
     index = verbs.add_parser("report", parents=[common, notes], help="renew the theorem index of paper_notes.md")
     index.add_argument(
         "--check",
@@ -283,12 +284,18 @@ def _list(options: argparse.Namespace) -> tuple[str, int]:
 
 
 def _bundle(options: argparse.Namespace) -> tuple[str, int]:
-    from theory.figures.render import draw_committed  # noqa: PLC0415
-    from theory.report import locations, paper  # noqa: PLC0415
+    from theory.report import archive, bundle, locations, paper  # noqa: PLC0415
 
+    if options.paper is None and options.zip is None:
+        raise archive.ArchiveError("bundle: expected --paper OUT, --zip FILE.zip or both, got neither")
     folder = options.evidence or locations.evidence_folder()
     notes = options.notes or locations.notes_above(folder)
-    return paper.write_paper(options.paper, folder, notes, draw_committed), 0
+    text = "" if options.zip is None else bundle.write_zip(options.zip, folder, notes)
+    if options.paper is not None:
+        from theory.figures.render import draw_committed  # noqa: PLC0415
+
+        text += paper.write_paper(options.paper, folder, notes, draw_committed)
+    return text, 0
 
 
 def _prove(options: argparse.Namespace) -> tuple[str, int]:
