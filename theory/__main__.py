@@ -3,10 +3,10 @@
 ``list`` shows every claim on a line, ``explain`` one claim in full, ``cite`` what a paper prints of it, ``bundle`` the
 results as a paper or as an archive, ``report`` renews the theorem index of ``paper_notes.md``. These compute nothing
 anew and touch no room that loads slowly. ``certify`` bounds the Lipschitz constants of attention with given weights by
-the theorems of ``theory.lipschitz``, ``look`` draws what such a layer does to given tokens, ``doctor`` says what this machine computes
-with and whether a dozen claims come out as recorded, ``reference`` writes the files of known answers, or compares them
-with what is computed, ``prove`` has Coq check the theorems of ``proofs/formal`` again, ``site`` makes pages of all that
-is recorded, for a browser.
+the theorems of ``theory.lipschitz``, ``look`` draws what such a layer does to given tokens, ``doctor`` says what this
+machine computes with and whether a dozen claims come out as recorded, ``reference`` writes the files of known answers,
+or compares them with what is computed, ``prove`` has Coq check the theorems of ``proofs/formal`` again, ``site`` makes
+pages of all that is recorded, for a browser.
 """
 
 from __future__ import annotations
