@@ -100,7 +100,7 @@ def _fit(table: Sequence[Sequence[str]], columns: int) -> tuple[list[list[str]],
 
 
 def _cut(text: str, room: int | None) -> str:
-    return text if room is None or len(text) <= room else f"{text[: max(room - 1, 0)]}…"
+    return text if room is None or len(text) <= room else f"{text[: max(room - 3, 0)]}..."
 
 
 def format_claim(
