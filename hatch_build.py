@@ -15,5 +15,6 @@ class Record(BuildHookInterface):
                 "verify/evidence": "theory/_record/evidence",
                 "verify/merged.csv": "theory/_record/merged.csv",
                 "paper_notes.md": "theory/_record/paper_notes.md",
+                "CITATION.cff": "theory/_record/CITATION.cff",
                 "docs/notes": "theory/_record/docs/notes",
             }

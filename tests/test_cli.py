@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -85,7 +86,12 @@ def test_list_aligns_one_line_per_claim(capsys, shared):
 
 def test_list_filters(capsys, shared):
     assert run(capsys, "list", "--evidence", shared, "--subject", "sums")[1].count("\n") == 2
-    assert run(capsys, "list", "--evidence", shared, "--verdict", "refuted") == (0, "", "")
+    assert run(capsys, "list", "--evidence", shared, "--verdict", "refuted") == (
+        1,
+        "",
+        "none of 3 claims agrees with all that is asked for\n",
+    )
+    assert run(capsys, "list", "--evidence", shared, "--json", "nothing of the kind")[:2] == (1, "[]\n")
     status, out, err = run(capsys, "list", "--evidence", shared, "--subject", "sum")
     assert (status, out) == (2, "")
     assert err == "--subject: expected one of means, sums, got sum\n"
@@ -108,6 +114,83 @@ def test_list_finds_words_kinds_sources_and_labels(capsys, shared):
         2,
         "--source: expected one of higham2002, got higham\n",
     )
+
+
+def test_list_takes_patterns_of_ids(capsys, shared):
+    def shown(*arguments):
+        return [line.split()[0] for line in run(capsys, "list", "--evidence", shared, *arguments)[1].splitlines()]
+
+    assert shown("sums.*") == shown("sums.????", "*.two") == ["sums.half", "sums.two"]
+    assert shown("sums.*", "overflow") == ["sums.two"]
+    assert shown("su*") == ["sums.half", "sums.two"]
+    assert shown("um*") == []
+
+
+@pytest.fixture
+def drawn(folder):
+    """A folder of records with a list of figures beside it."""
+    figures = folder.parent.parent / "figures"
+    figures.mkdir()
+    entries = {name: {"claims": claims, "files": {}} for name, claims in {"all": ["*"], "adding": ["sums.t*"]}.items()}
+    (figures / "manifest.json").write_text(json.dumps(entries), encoding="utf-8")
+    return folder
+
+
+def test_figures_are_asked_for_and_named(capsys, drawn):
+    assert run(capsys, "list", "--evidence", drawn, "--figure", "adding")[1].split()[0] == "sums.two"
+    assert run(capsys, "list", "--evidence", drawn, "--figure", "all")[1].count("\n") == 3
+    assert run(capsys, "list", "--evidence", drawn, "--figure", "add")[::2] == (
+        2,
+        "--figure: expected one of adding, all, got add\n",
+    )
+    assert "\nfigures      adding\n" in run(capsys, "explain", "sums.two", "--evidence", drawn)[1]
+    assert "figures  " not in run(capsys, "explain", "sums.half", "--evidence", drawn)[1]
+    (drawn.parent.parent / "figures" / "manifest.json").write_text("[]", encoding="utf-8")
+    assert "manifest.json: expected the list of figures" in run(capsys, "explain", "sums.two", "--evidence", drawn)[2]
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60, 80, 130, 400])
+def test_list_fits_a_terminal_and_names_its_columns(capsys, shared, monkeypatch, columns):
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    head, *lines = run(capsys, "list", "--evidence", shared)[1].splitlines()
+    assert max(map(len, [head, *lines])) <= columns
+    assert head.split()[0::10] == ["claim"]
+    assert head.endswith("words")
+    assert [line.split()[0][:4] for line in lines[:3]] == ["mean", "sums", "sums"]
+    missing = [name for name in ("verdict", "kind", "scale") if name not in head]
+    assert (lines[-1].startswith("left out")) == bool(missing)
+    assert (missing == []) == (columns > 70)
+    if columns == 400:
+        assert "a standard normal has mean zero" in lines[0]
+        assert len(lines) == 3
+    if columns == 40:
+        assert lines[0].endswith("...")
+        assert "".join(lines).isascii()  # which every terminal can show
+
+
+def test_cite_takes_labels_and_patterns(capsys, shared):
+    def cited(*names):
+        return run(capsys, "cite", *names, "--evidence", shared, "--format", "latex")[1]
+
+    assert cited("MA.D1") == cited("MA.*") == cited("sums.two") != ""
+    assert cited("sums.*") == cited("sums.half", "sums.two", "MA.D1")
+    assert run(capsys, "cite", "none.*", "--evidence", shared)[::2] == (
+        2,
+        "none.*: expected a pattern of ids or labels of 3 claims, got one of none\n",
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here is always full")
+@pytest.mark.parametrize("arguments", [["list"], ["explain", "sums.two"]])
+def test_a_full_disk_is_named_without_a_traceback(shared, arguments):
+    command = [sys.executable, "-m", "theory", *arguments, "--evidence", str(shared)]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)  # noqa: S603
+    assert done.returncode == 2
+    assert done.stderr.startswith("standard output: expected to be written, got ")
+    assert done.stderr.count("\n") == 1
 
 
 def test_explain_takes_labels_and_several_claims(capsys, shared):

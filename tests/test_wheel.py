@@ -51,7 +51,7 @@ def test_every_record_and_the_notes_are_in_the_wheel(wheel):
         for path in sorted((ROOT / "verify" / "evidence").glob("*.json")):
             assert archive.read(f"theory/_record/evidence/{path.name}") == path.read_bytes()
         assert archive.read("theory/_record/merged.csv") == (ROOT / "verify" / "merged.csv").read_bytes()
-        for name in ("paper_notes.md", "docs/notes/sources.md"):
+        for name in ("paper_notes.md", "CITATION.cff", "docs/notes/sources.md"):
             assert archive.read(f"theory/_record/{name}") == (ROOT / name).read_bytes()
         names = archive.namelist()
     assert not [name for name in names if name.endswith("-curves.csv")]

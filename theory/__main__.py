@@ -1,18 +1,19 @@
 """``python -m theory``: what the committed evidence says, for a reader and for a paper.
 
 ``list`` shows every claim on a line, ``explain`` one claim in full, ``cite`` what a paper prints of it, ``bundle`` the
-results as a paper, ``report`` renews the theorem index of ``paper_notes.md``. These compute nothing anew and touch no
-room that loads slowly. ``certify`` bounds the Lipschitz constants of attention with given weights by the theorems of
-``theory.lipschitz``, ``look`` draws what such a layer does to given tokens, ``doctor`` says what this machine computes
-with and whether a dozen claims come out as recorded, ``reference`` writes the files of known answers, or compares them
-with what is computed, ``prove`` has Coq check the theorems of ``proofs/formal`` again, ``site`` makes pages of all that
-is recorded, for a browser.
+results as a paper or as an archive, ``report`` renews the theorem index of ``paper_notes.md``. These compute nothing
+anew and touch no room that loads slowly. ``certify`` bounds the Lipschitz constants of attention with given weights by
+the theorems of ``theory.lipschitz``, ``look`` draws what such a layer does to given tokens, ``doctor`` says what this
+machine computes with and whether a dozen claims come out as recorded, ``reference`` writes the files of known answers,
+or compares them with what is computed, ``prove`` has Coq check the theorems of ``proofs/formal`` again, ``site`` makes
+pages of all that is recorded, for a browser.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -48,24 +49,30 @@ def _parser() -> argparse.ArgumentParser:
     )
     verbs = parser.add_subparsers(dest="verb", required=True)
     every = verbs.add_parser("list", parents=[common], help="every claim on one line")
-    every.add_argument("words", nargs="*", metavar="WORD", help="only claims that say all of these words")
+    every.add_argument("words", nargs="*", metavar="WORD", help="only claims that say all of these; 'sums.*' is of ids")
     every.add_argument("--verdict", choices=_VERDICTS, help="only claims with this verdict")
     every.add_argument("--kind", choices=_KINDS, help="only claims of this kind")
     every.add_argument("--proof", choices=_PROOFS, help="only claims whose proof has this behind it")
     every.add_argument("--subject", metavar="S", help="only claims whose id begins with S and a dot")
     every.add_argument("--source", metavar="KEY", help="only claims that cite this source")
     every.add_argument("--label", metavar="L", help="only claims with this label, such as MA.P9")
+    every.add_argument("--figure", metavar="NAME", help="only claims that this figure draws")
     every.add_argument("--json", action="store_true", help="print JSON, with sources and labels")
     one = verbs.add_parser("explain", parents=[common], help="one claim in full: hypotheses, numbers, twins, command")
-    one.add_argument("ids", nargs="+", metavar="ID", help="a claim, as `list` names it, or a label such as MA.P9")
+    one.add_argument(
+        "ids", nargs="+", metavar="ID", help="a claim, as `list` names it, MA.P9 for its label, or 'sums.*'"
+    )
     cited = verbs.add_parser(
         "cite", parents=[common, notes], help="BibTeX, and a line of LaTeX with certified digits only"
     )
-    cited.add_argument("ids", nargs="*", metavar="ID", help="a claim, as `list` names it")
+    cited.add_argument(
+        "ids", nargs="*", metavar="ID", help="a claim, as `list` names it, MA.P9 for its label, or 'sums.*'"
+    )
     cited.add_argument("--all", action="store_true", help="all claims, with all sources")
     cited.add_argument("--format", choices=_FORMATS, help="one of these (default: bibtex, then latex)")
-    bundled = verbs.add_parser("bundle", parents=[common, notes], help="the results as a paper: LaTeX that compiles")
-    bundled.add_argument("--paper", type=Path, required=True, metavar="OUT", help="folder that it is written into")
+    bundled = verbs.add_parser("bundle", parents=[common, notes], help="the results as a paper, or all as one zip")
+    bundled.add_argument("--paper", type=Path, metavar="OUT", help="folder for LaTeX that compiles")
+    bundled.add_argument("--zip", type=Path, metavar="FILE.zip", help="records, tables, figures, proofs, notes, lock")
     index = verbs.add_parser("report", parents=[common, notes], help="renew the theorem index of paper_notes.md")
     index.add_argument(
         "--check",
@@ -152,7 +159,8 @@ def _layer_options(parser: argparse.ArgumentParser) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
-    0 if all is well, 1 if something is stale or a certificate is refuted, 2 if what is asked for is missing or broken.
+    0 if all is well, 1 if something is stale, a certificate is refuted or ``list`` finds nothing, 2 if what is asked
+    for is missing or broken.
     """
     options = _parser().parse_args(arguments)
     computed = {"certify": _certify, "look": _look, "doctor": _doctor, "reference": _reference}
@@ -248,29 +256,46 @@ def _answer(options: argparse.Namespace) -> tuple[str, int]:
 
 
 def _list(options: argparse.Namespace) -> tuple[str, int]:
-    from theory.report import archive, formatting, freshness, locations, proofs, selection  # noqa: PLC0415
+    from theory.report import archive, drawn, formatting, freshness, locations, proofs, selection  # noqa: PLC0415
 
     folder = options.evidence or locations.evidence_folder()
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    terminal = sys.stdout.isatty()
     records = archive.read_all(folder)
-    printed = proofs.read_proofs(folder, [record.claim.id for record in records])
+    known = [record.claim.id for record in records]
+    printed = proofs.read_proofs(folder, known)
+    figures = {} if options.figure is None else drawn.read_figures(folder, known)
     shown = selection.select(
         records, subject=options.subject, kind=options.kind, verdict=options.verdict, source=options.source,
-        proof=options.proof, proofs=printed, label=options.label, words=options.words,
+        proof=options.proof, proofs=printed, label=options.label, figure=options.figure, figures=figures,
+        words=options.words,
     )  # fmt: skip
+    if not shown:
+        sys.stderr.write(f"none of {len(records)} claims agrees with all that is asked for\n")
     if options.json:
-        return selection.as_json(shown, printed), 0
-    since = freshness.changes(shown, folder)
-    return formatting.format_list(shown, colour=colour, changes=since, proofs=printed), 0
+        return selection.as_json(shown, printed), int(not shown)
+    text = formatting.format_list(
+        shown,
+        colour=terminal and "NO_COLOR" not in os.environ,
+        changes=freshness.changes(shown, folder),
+        proofs=printed,
+        columns=shutil.get_terminal_size().columns if terminal else None,
+    )
+    return text, int(not shown)
 
 
 def _bundle(options: argparse.Namespace) -> tuple[str, int]:
-    from theory.figures.render import draw_committed  # noqa: PLC0415
-    from theory.report import locations, paper  # noqa: PLC0415
+    from theory.report import archive, bundle, locations, paper  # noqa: PLC0415
 
+    if options.paper is None and options.zip is None:
+        raise archive.ArchiveError("bundle: expected --paper OUT, --zip FILE.zip or both, got neither")
     folder = options.evidence or locations.evidence_folder()
     notes = options.notes or locations.notes_above(folder)
-    return paper.write_paper(options.paper, folder, notes, draw_committed), 0
+    text = "" if options.zip is None else bundle.write_zip(options.zip, folder, notes)
+    if options.paper is not None:
+        from theory.figures.render import draw_committed  # noqa: PLC0415
+
+        text += paper.write_paper(options.paper, folder, notes, draw_committed)
+    return text, 0
 
 
 def _prove(options: argparse.Namespace) -> tuple[str, int]:
@@ -295,7 +320,7 @@ def _citation(options: argparse.Namespace) -> str:
         raise archive.ArchiveError(
             "cite: expected ids of claims or --all, got " + ("both" if options.all else "neither")
         )
-    found = [_record_folder(options, name) for name in options.ids]
+    found = [_record_folder(options, name) for name in _claims_meant(options)]
     folder = found[0][0] if found else options.evidence or locations.evidence_folder()
     records = [archive.find(*place) for place in found] or archive.read_all(folder)
     lines = "".join(f"{citation.latex(record)}\n" for record in records)
@@ -317,17 +342,26 @@ def _citation(options: argparse.Namespace) -> str:
 
 
 def _explanations(options: argparse.Namespace) -> Iterator[str]:
-    """Yield the text of every claim that is asked for; a label stands for all claims that have it."""
-    from theory.report import archive, formatting, freshness, locations, proofs, selection  # noqa: PLC0415
+    """Yield the text of every claim that is asked for."""
+    from theory.report import archive, drawn, formatting, freshness, proofs  # noqa: PLC0415
 
-    names = options.ids
-    if any("." in name and name.isupper() for name in names):  # a label, such as MA.P9
-        names = selection.ids_of(archive.read_all(options.evidence or locations.evidence_folder()), names)
-    for asked in names:
+    for asked in _claims_meant(options):
         folder, name = _record_folder(options, asked)
         record = archive.find(folder, name)
-        printed = proofs.read_proofs(folder, [path.stem for path in archive.record_paths(folder)])
-        yield formatting.format_claim(record, freshness.changes([record], folder), printed)
+        known = [path.stem for path in archive.record_paths(folder)]
+        printed = proofs.read_proofs(folder, known)
+        figures = drawn.drawn_in(drawn.read_figures(folder, known), name, len(known))
+        yield formatting.format_claim(record, freshness.changes([record], folder), printed, figures)
+
+
+def _claims_meant(options: argparse.Namespace) -> list[str]:
+    """Return the ids that are asked for; a label or a pattern stands for all claims that it fits."""
+    from theory.report import archive, locations, selection  # noqa: PLC0415
+
+    names: list[str] = options.ids
+    if any(selection.is_pattern(name) or ("." in name and name.isupper()) for name in names):  # such as MA.P9
+        return selection.ids_of(archive.read_all(options.evidence or locations.evidence_folder()), names)
+    return names
 
 
 def _report(options: argparse.Namespace) -> tuple[str, int]:
@@ -400,6 +434,12 @@ def _run() -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where the interpreter leaves the rest
         return _UNREAD
+    except OSError as error:
+        if error.filename is not None:  # of a file, which is no fault of where the text goes
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.stderr.write(f"standard output: expected to be written, got {error.strerror}\n")
+        return 2
     return status
 
 

@@ -41,7 +41,7 @@ def test_a_verified_figure_is_written_with_its_table_and_equal_again(toy, capsys
     assert sorted(entry["files"]) == ["toy.pdf", "toy.png", "toy.svg"]
     shown = capsys.readouterr().out
     assert "[1/1] toy: verified" in shown
-    assert f"1 figure in {toy.folder.resolve()}" in shown
+    assert f"1 figure: 1 drawn; {toy.folder.resolve()}" in shown
 
 
 def test_a_claim_that_fails_stamps_its_figure_and_spares_what_was_verified(toy, capsys, monkeypatch):
@@ -59,6 +59,7 @@ def test_a_claim_that_fails_stamps_its_figure_and_spares_what_was_verified(toy, 
     assert after == before
     shown = capsys.readouterr()
     assert "[1/1] toy: NOT VERIFIED" in shown.out
+    assert f"1 figure: 1 stamped; {toy.folder.resolve()}" in shown.out
     assert shown.err.startswith(
         "toy is NOT VERIFIED: toy.double is refuted. Written: toy.unverified.png; kept: toy.png, toy.csv. "
         "Decide again with: pytest"
@@ -101,7 +102,9 @@ def test_a_figure_too_large_for_a_column_is_named_and_not_drawn(toy, capsys, mon
 
     monkeypatch.setattr(render, "narrow", refuse)
     assert toy.run("--plain", "--width", "single") == 1
-    assert "toy is NOT DRAWN: width: expected double. Draw it with: --width double" in capsys.readouterr().err
+    shown = capsys.readouterr()
+    assert "toy is NOT DRAWN: width: expected double. Draw it with: --width double" in shown.err
+    assert f"1 figure: 1 not drawn; {toy.folder.resolve()}" in shown.out
     assert not toy.folder.exists()
 
 
@@ -131,7 +134,9 @@ def test_what_shows_the_judged_table_already_is_not_drawn_again(toy, capsys, mon
     capsys.readouterr()
     assert toy.run() == 0
     assert contents(toy.folder) == before
-    assert "[1/1] toy: verified, unchanged" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "[1/1] toy: verified, unchanged" in shown
+    assert f"1 figure: 1 unchanged; {toy.folder.resolve()}" in shown
     assert toy.run("--format", "pdf") == 0
     assert {name for name, now in contents(toy.folder).items() if now != before.get(name)} == {
         "toy.pdf",

@@ -14,6 +14,7 @@ from theory.__main__ import main
 from theory.evidence import Interval, Kind, Verdict
 from theory.evidence.claim import SOURCE_STATUS
 from theory.evidence.judge import Part
+from theory.report import citation
 from theory.report.archive import ArchiveError, find
 from theory.report.citation import bibliography, bibtex, escape_latex, latex, suite_bibtex
 from theory.report.index import MARKS
@@ -56,6 +57,20 @@ def test_version_has_one_value():
     assert f"- name: {project['authors'][0]['name']}\n" in cff
     assert f"license: {project['license']}\n" in cff
     assert project["authors"][0]["name"] in suite_bibtex()
+
+
+def test_the_entry_of_the_suite_has_year_version_and_the_address_of_its_citation(monkeypatch):
+    cff = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^  year    = \{20\d\d\},$", suite_bibtex(), re.MULTILINE)
+    assert f"  version = {{{theory.__version__}}},\n" in suite_bibtex()
+    assert ("url" in suite_bibtex()) == bool(re.search(r"^(url|repository-code):", cff, re.MULTILINE))
+    told = 'date-released: "2031-02-03"\nrepository-code: https://example.org/code\n'
+    monkeypatch.setattr(citation, "_citation_file", lambda: told)
+    entry = suite_bibtex()
+    assert "  year    = {2031},\n  url     = {https://example.org/code},\n" in entry
+    assert len(re.findall(r"^  \w+ *= \{", entry, re.MULTILINE)) == entry.count("\n") - 1  # a field on a line
+    assert citation.dated(f"{told}url: https://example.org\n", "")["url"] == "https://example.org"
+    assert citation.dated("", "") == {}
 
 
 def test_every_source_is_well_formed():

@@ -165,6 +165,7 @@ def _formats(text: str) -> tuple[str, ...]:
 def _draw(names: Sequence[str], request: worker_pool.Request, workers: int) -> int:
     known = list(registry.titles())
     stamped = []
+    fates = dict.fromkeys(("drawn", "stamped", "unchanged", "not drawn"), 0)
     outcomes = worker_pool.run_tasks(worker_pool.draw_figure, names, request, workers)
     with _progress(len(names)) as (say, advance), closing(outcomes):
         for number, (name, outcome, seconds) in enumerate(outcomes, start=1):
@@ -174,11 +175,14 @@ def _draw(names: Sequence[str], request: worker_pool.Request, workers: int) -> i
             kept: list[str] = []
             with worker_pool.delaying_interrupts():
                 if outcome.rendered is not None:
+                    fates["drawn" if outcome.reason is None else "stamped"] += 1
                     kept = render.write_figure(outcome.rendered, request.out, known)
                 elif outcome.reason is None:
+                    fates["unchanged"] += 1
                     render.remove_stamped(name, request.out)
                     fate += ", unchanged"
                 else:
+                    fates["not drawn"] += 1
                     fate = "NOT DRAWN"
                     stamped.append(f"{name} is NOT DRAWN: {outcome.reason}. Draw it with: {outcome.remedy}")
             if outcome.rendered is not None and outcome.reason is not None:
@@ -189,7 +193,8 @@ def _draw(names: Sequence[str], request: worker_pool.Request, workers: int) -> i
                 )
             say(f"[{number}/{len(names)}] {name}: {fate}, {seconds:.1f} s", outcome.reason is None)
             advance()
-        say(f"{len(names)} figure{'s' if len(names) > 1 else ''} in {request.out.resolve()}", True)
+        told = ", ".join(f"{count} {fate}" for fate, count in fates.items() if count)
+        say(f"{len(names)} figure{'s' if len(names) > 1 else ''}: {told}; {request.out.resolve()}", True)
     sys.stderr.writelines(f"{line}\n" for line in stamped)
     return 1 if stamped else 0
 

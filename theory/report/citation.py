@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, metadata
+from importlib.metadata import PackageNotFoundError, distribution, metadata
 from pathlib import Path
 
 import theory
@@ -20,6 +20,8 @@ from theory.report.notes import read_notes
 
 SUITE = "attention-theory"  # the name of the distribution, and its BibTeX key
 
+_CITATION = "CITATION.cff"
+_ADDRESSES = ("url", "repository-code")  # the first that it has
 _FENCE = re.compile(r"^```bibtex\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _ENTRY = re.compile(r"@(\w+)\{([^\s,{}]+),")
 _ESCAPED = {c: rf"\{c}" for c in "&%$#_{}"} | {
@@ -60,19 +62,49 @@ def _read_entry(text: str, where: str) -> str:
 
 
 def suite_bibtex() -> str:
-    """Return the BibTeX entry of this suite; its version is ``theory.__version__``, the rest package metadata."""
+    """Return the BibTeX entry of this suite; its version is ``theory.__version__``, the rest package metadata.
+
+    The year is that of ``date-released`` in ``CITATION.cff``; of a version that has no date, the year of its copyright.
+    The address is that of ``CITATION.cff``, if it has one.
+    """
     try:
-        about = metadata(SUITE)
+        about, license_text = metadata(SUITE), distribution(SUITE).read_text("licenses/LICENSE") or ""
     except PackageNotFoundError as error:
         raise ArchiveError(f"{SUITE}: expected an installed package, found none (pip install -e .)") from error
     title = about["Summary"].rstrip(".")
     return (
         f"@misc{{{SUITE},\n"
-        f"  author = {{{{{about['Author']}}}}},\n"
-        f"  title  = {{{{{SUITE}}}: {title}}},\n"
-        f"  note   = {{Software, version {theory.__version__}}},\n"
+        f"  author  = {{{{{about['Author']}}}}},\n"
+        f"  title   = {{{{{SUITE}}}: {title}}},\n"
+        + "".join(f"  {name:<7} = {{{value}}},\n" for name, value in dated(_citation_file(), license_text).items())
+        + f"  version = {{{theory.__version__}}},\n"
+        f"  note    = {{Software, version {theory.__version__}}},\n"
         "}"
     )
+
+
+def _citation_file() -> str:
+    """Return the text of ``CITATION.cff`` of the checkout that the package is in, or of the one that came with it."""
+    root = Path(theory.__file__).resolve().parent
+    known = (path for path in (root / "_record" / _CITATION, root.parent / _CITATION) if path.is_file())
+    return next((path.read_text(encoding="utf-8") for path in known), "")
+
+
+def dated(citation: str, license_text: str) -> dict[str, str]:
+    r"""Return year and address of a suite, as far as they are known, from its ``CITATION.cff`` and its license.
+
+    Examples
+    --------
+    >>> dated("date-released: 2027-01-31\nurl: https://example.org/suite\n", "Copyright (c) 2026 Somebody")
+    {'year': '2027', 'url': 'https://example.org/suite'}
+    >>> dated("version: 0.1.0\n", "Copyright (c) 2026 Somebody")
+    {'year': '2026'}
+    """
+    released = re.search(r"^date-released:\s*[\"']?(\d{4})-", citation, re.MULTILINE)
+    year = released or re.search(r"^Copyright \(c\) (?:\d{4}-)?(\d{4})\b", license_text, re.MULTILINE)
+    found = {field: re.search(rf"^{field}:\s*[\"']?([^\s\"']+)", citation, re.MULTILINE) for field in _ADDRESSES}
+    address = next((match[1] for match in found.values() if match), None)
+    return ({"year": year[1]} if year else {}) | ({"url": address} if address else {})
 
 
 def entries(records: Sequence[Record], notes: Path | None, *, whole: bool = False) -> list[str]:

@@ -17,6 +17,9 @@ from theory.report.proofs import NONE, Proof, used_by
 
 _COLOUR = {"supported": "32", "refuted": "1;31", "inconclusive": "33", "vacuous": "35"}  # what is stated: cyan
 _WIDTH = 110
+_WORDS = 30  # chosen: characters of its words by which a reader knows a claim
+_FEW = 8
+_LEAST = ("proof", "kind", "scale", "verdict")  # left out in this order where a terminal is narrow
 _FIRST = ("suite", "closure", "backend", "machine", "processor", "vectors", "kernels_for", "blas", "python")
 _ELSEWHERE = ("commit",)  # which has a line of its own
 _NAME = 13  # the widest label and two blanks
@@ -36,11 +39,16 @@ def format_list(
     colour: bool,
     changes: Changes | None = None,
     proofs: Mapping[str, Proof] | None = None,
+    columns: int | None = None,
 ) -> str:
     """Return one aligned line per claim: id, verdict, kind, scale and words, at its largest scale.
 
     A ``*`` behind the scale marks what was recorded before the code changed; the last line counts them. Where there
     are printed proofs, a column says what is behind them: a referee, or theorems that Coq checks, in whole or in part.
+
+    With ``columns``, as on a terminal, the first line names the columns, and no line is longer: words are cut, and
+    where that leaves few, columns are left out, which a last line says. Without, as in a pipe, a line is a claim in
+    full.
     """
     old = {r.claim.id for r in shown if (r.claim.id, r.best.scale) in (changes or {})}
     rows = [
@@ -54,18 +62,54 @@ def format_list(
         ]
         for r in shown
     ]
+    head = ["claim", "verdict", "kind", *(["proof"] if proofs else []), "scale", "words"]
+    left_out: list[str] = []
+    if columns is not None and rows:
+        rows, left_out = _fit([head, *rows], columns)
     wide = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     text = ""
-    for row in rows:
+    for number, row in enumerate(rows):
         cells = [cell.ljust(width) for cell, width in zip(row, wide, strict=True)]
-        if colour:
+        if colour and columns is not None and number == 0:
+            cells[0], cells[-1] = f"\x1b[1m{cells[0]}", f"{cells[-1].rstrip()}\x1b[0m"
+        elif colour and "verdict" not in left_out:
             cells[1] = f"\x1b[{_COLOUR.get(row[1], '36')}m{cells[1]}\x1b[0m"
         text += "  ".join(cells).rstrip() + "\n"
-    return text + (f"* recorded before its code changed: {len(old)} of {len(shown)} claims\n" if old else "")
+    if left_out:
+        text += _cut(f"left out for want of room: {', '.join(left_out)}", columns) + "\n"
+    if not old:
+        return text
+    mark = "" if "scale" in left_out else "* "
+    return text + _cut(f"{mark}recorded before its code changed: {len(old)} of {len(shown)} claims", columns) + "\n"
 
 
-def format_claim(record: Record, changes: Changes | None = None, proofs: Mapping[str, Proof] | None = None) -> str:
-    """Return the text that ``explain`` shows."""
+def _fit(table: Sequence[Sequence[str]], columns: int) -> tuple[list[list[str]], list[str]]:
+    """Leave out columns of a table, then cut its last one, until it is as wide as a terminal; say what is left out."""
+    wide = {row[0]: max(map(len, row)) + 2 for row in zip(*table, strict=True)}
+    wide.pop("words")
+    left_out: list[str] = []
+    for name in _LEAST:
+        if name in wide and columns - sum(wide.values()) < _WORDS:
+            del wide[name]
+            left_out.append(name)
+    kept = [k for k, name in enumerate(table[0]) if name not in left_out]
+    room = max(columns - sum(wide.values()), _FEW)
+    longest = max(columns - _FEW - 2, _FEW)  # of an id, where a terminal is narrower than an id is long
+    rows = [[row[k] for k in kept] for row in table]
+    return [[_cut(row[0], longest), *row[1:-1], _cut(row[-1], room)] for row in rows], left_out
+
+
+def _cut(text: str, room: int | None) -> str:
+    return text if room is None or len(text) <= room else f"{text[: max(room - 3, 0)]}..."
+
+
+def format_claim(
+    record: Record,
+    changes: Changes | None = None,
+    proofs: Mapping[str, Proof] | None = None,
+    figures: Sequence[str] = (),
+) -> str:
+    """Return the text that ``explain`` shows; ``figures`` are those in which the claim is drawn."""
     claim = record.claim
     proof = (proofs or {}).get(claim.id)
     users = used_by(proofs or {}).get(claim.id, ())
@@ -85,6 +129,7 @@ def format_claim(record: Record, changes: Changes | None = None, proofs: Mapping
         *([_line("formal", proof.formal)] if proof and proof.formal else []),
         *([_line("uses", ", ".join([*proof.uses, *proof.lemmas]))] if proof and (proof.uses or proof.lemmas) else []),
         *([_line("used by", ", ".join(users))] if users else []),
+        *([_line("figures", ", ".join(figures))] if figures else []),
     ]
     for entry in record.entries.values():
         text += ["", *_scale(record, entry, (changes or {}).get((claim.id, entry.scale)))]

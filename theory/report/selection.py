@@ -1,9 +1,10 @@
-"""Which claims a reader asks for: by subject, kind, verdict, source, label and words."""
+"""Which claims a reader asks for: by subject, kind, verdict, source, label, figure, words and patterns."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 
 from theory.report.archive import ArchiveError, Record
 from theory.report.proofs import NONE, Proof
@@ -17,6 +18,8 @@ def select(
     verdict: str | None = None,
     source: str | None = None,
     label: str | None = None,
+    figure: str | None = None,
+    figures: Mapping[str, Collection[str]] | None = None,
     proof: str | None = None,
     proofs: Mapping[str, Proof] | None = None,
     words: Sequence[str] = (),
@@ -29,21 +32,28 @@ def select(
         Among which.
     subject, kind, verdict, source, label : str, optional
         What a claim is about, how its intervals were obtained, what became of it, what it cites, its label.
+    figure : str, optional
+        In which figure a claim is drawn.
+    figures : mapping, optional
+        The claims of each figure.
     proof : str, optional
         What is behind the proof of a claim, one of ``theory.report.proofs.LEVELS``.
     proofs : mapping, optional
         The printed proofs, by claim.
     words : sequence of str
-        Pieces of the id, the words, the statement or the hypotheses; small and capital letters are the same.
+        Pieces of the id, the words, the statement or the hypotheses; small and capital letters are the same. A word
+        with ``*`` or ``?`` is a pattern of ids; of several patterns one has to match.
 
     Raises
     ------
     ArchiveError
-        If no claim at all has this subject, source or label.
+        If no claim at all has this subject, source or label, or there is no such figure.
     """
     _know("--subject", subject, {record.subject for record in records})
     _know("--source", source, {key for record in records for key in record.claim.cites})
     _know("--label", label, {item for record in records for item in record.claim.spec})
+    drawn = figures or {}
+    _know("--figure", figure, drawn)
     return [
         record
         for record in records
@@ -52,6 +62,7 @@ def select(
         and verdict in (None, record.best.verdict.value)
         and (source is None or source in record.claim.cites)
         and (label is None or label in record.claim.spec)
+        and (figure is None or record.claim.id in drawn[figure])
         and proof in (None, (proofs or {}).get(record.claim.id, NONE).level)
         and _says(record, words)
     ]
@@ -65,11 +76,24 @@ def _know(option: str, value: str | None, known: Iterable[str]) -> None:
 def _says(record: Record, words: Sequence[str]) -> bool:
     claim = record.claim
     text = " ".join([claim.id, claim.words, claim.statement, *claim.assumptions]).casefold()
-    return all(word.casefold() in text for word in words)
+    patterns = [word for word in words if is_pattern(word)]
+    return (not patterns or any(fnmatchcase(claim.id, pattern) for pattern in patterns)) and all(
+        word.casefold() in text for word in words if not is_pattern(word)
+    )
+
+
+def is_pattern(name: str) -> bool:
+    """Tell whether a name stands for all that are like it; brackets do not, since statements have them."""
+    return "*" in name or "?" in name
 
 
 def ids_of(records: Sequence[Record], names: Sequence[str]) -> list[str]:
-    """Return the claims that are meant: a name is an id, or a label that stands for all claims that have it.
+    """Return the claims that are meant: by an id, a label that several may have, or a pattern of ids or labels.
+
+    Raises
+    ------
+    ArchiveError
+        If nothing is like a pattern.
 
     Examples
     --------
@@ -80,7 +104,14 @@ def ids_of(records: Sequence[Record], names: Sequence[str]) -> list[str]:
     for record in records:
         for label in record.claim.spec:
             labelled.setdefault(label, []).append(record.claim.id)
-    return list(dict.fromkeys(claim for name in names for claim in labelled.get(name, [name])))
+    named = {record.claim.id: [record.claim.id] for record in records} | labelled
+    found: dict[str, None] = {}
+    for name in names:
+        alike = [one for one in named if fnmatchcase(one, name)] if is_pattern(name) else [name]
+        if not alike:
+            raise ArchiveError(f"{name}: expected a pattern of ids or labels of {len(records)} claims, got one of none")
+        found |= dict.fromkeys(claim for one in alike for claim in named.get(one, [one]))
+    return list(found)
 
 
 def as_json(records: Sequence[Record], proofs: Mapping[str, Proof] | None = None) -> str:
