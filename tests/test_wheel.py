@@ -83,7 +83,7 @@ def test_the_wheel_certifies(installed, tmp_path):
     np.savez(tmp_path / "weights.npz", w_query=np.eye(2), w_key=np.eye(2), w_value=np.eye(2))
     told = theory(installed, "certify", tmp_path / "weights.npz", "--no-search")
     assert told.returncode == 0
-    assert "lipschitz.sharp-w1" in told.stdout
+    assert "lipschitz.single-form" in told.stdout
 
 
 def test_the_doctor_says_that_the_tests_are_not_at_hand(installed):

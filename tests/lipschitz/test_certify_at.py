@@ -300,7 +300,7 @@ def test_blocks_move_as_the_docstring_says():
         truth[i, i] += rho * image * by_query[i, j]
         truth[i, i] += (p + rho) * (size * moved * by_query[i, j] + reached * query_slope * r)
     assert (truth <= found.hi * (1.0 + 1e-14)).all()
-    np.testing.assert_allclose(found.hi, truth, rtol=1e-12)
+    np.testing.assert_allclose(found.hi, truth, rtol=1e-12, atol=0.0)
 
 
 @pytest.mark.parametrize(("kind", "share"), [("dot", 0.99), ("distance", 0.66), ("rotary", 0.87)])
@@ -343,4 +343,4 @@ def test_parts_of_many_tokens_add_up_as_the_docstring_says():
         size * math.sqrt(weights.sum(axis=0).max()) + math.sqrt((lam @ squares).max()) + own.max(),
     )
     assert (np.array(truth) <= np.array(found) * (1.0 + 1e-14)).all()
-    np.testing.assert_allclose(found, truth, rtol=1e-12)
+    np.testing.assert_allclose(found, truth, rtol=1e-12, atol=0.0)
