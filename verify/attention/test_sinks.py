@@ -47,7 +47,7 @@ def masses(scores):
         r"$o' = (1 - p_t)o$, $1 - p_t = \frac1{1 + e^{t - L}}$, $L = \log\sum_je^{s_j}$",
         assumptions=("the sink has the score t for the query, and the value 0",),
         spec=("FN.N13",),
-        cites=("xiao2024sinks", "miller2023"),
+        cites=("xiao2024", "miller2023"),
         source_status=("recalled", "derived"),
     ),
     hypothesis("has-value", "the sink's value is a tenth in each coordinate", value=0.1),
