@@ -138,7 +138,7 @@ def prefixed(q, k, v, key, value):
         r"$o' = (1 - \alpha)o + \alpha b$, $\alpha = \frac{Z_p}{Z_p + Z_c}$, $b$ the output of the prefix alone; $p_j' = (1 - \alpha)p_j$ in the content; $o_1 - o_2 \ge 0.3$ and $o_1' - o_2' \le -0.2$ for some queries and one token before; $\det(b_1, b_2) \ge 0.7$ for a prefix of two tokens",
         assumptions=("one layer, keys and values of the content as they were",),
         spec=("FN.N15",),
-        cites=("petrov2023",),
+        cites=("petrov2024",),
         remark="the source says that outputs can only be biased in a fixed direction: fixed for one token before, for more the span of their values; and what is left of the content shrinks",
         source_status=("seen", "derived"),
     ),
