@@ -240,6 +240,7 @@ _GROUPS = {
         lipschitz.witnesses.star lipschitz.witnesses.star_radius lipschitz.witnesses.two_tokens
         maxent.Predictor.fit maxent.Predictor.objective maxent.densities.density_at
         maxent.densities.density_on_cells maxent.gibbs.gap_scale maxent.gibbs.gaussian_weights
+        maxent.gibbs.lognormal_moments maxent.gibbs.second_value_bound maxent.gibbs.trace_moment
         maxent.gibbs.retrieval_weight maxent.gibbs.peak_entropy maxent.gibbs.tokens_to_disperse
         maxent.gibbs.weight_range maxent.losses.law_error maxent.losses.loss_interval
         maxent.losses.stationarity_residual maxent.sparse.bisect_entmax maxent.sparse.tsallis

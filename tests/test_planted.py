@@ -520,6 +520,9 @@ BUGS = [
     bug("threshold-of-beta", "common-noise.threshold", "particles/exact/common_noise.py", (".log() / 2)", ".log())")),
     bug("noise-of-one", "common-noise.antipodal", "particles/exact/common_noise.py", ("np.einsum(\"mkl,mil->mik\", noise, seen)", "np.einsum(\"mkl,mil->mik\", noise, x)")),
     # least entropies and ranges of weights
+    bug("walk-that-ends-elsewhere", "initial.bound", "maxent/gibbs/noise_spectrum.py", ("back = rows[1:] + rows[:1]", "back = rows[1:] + rows[-1:]")),
+    bug("columns-with-return", "initial.bound", "maxent/gibbs/noise_spectrum.py", ("math.perm(columns, j)", "columns**j")),
+    bug("rows-without-doubt", "initial.bound", "maxent/gibbs/noise_spectrum.py", ("(size * (1 - below))", "(2 * size)")),
     bug("gap-of-one-side", "softmax.least-entropy", "maxent/gibbs/spread.py", ("(k * (n - k))", "(n - k)"), ("(ball(n) /", "(ball(n - 1) /")),
     bug("others-with-the-token", "softmax.dispersion", "maxent/gibbs/spread.py", ('as_count(size, "size") - 1', 'as_count(size, "size")')),
     bug("one-token-short", "softmax.dispersion", "maxent/gibbs/spread.py", ("unique_fmpz()) + 1", "unique_fmpz())")),

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
         match_moments as match_moments,
         mean_multiplier as mean_multiplier,
     )
+    from theory.maxent.gibbs.noise_spectrum import (
+        lognormal_moments as lognormal_moments,
+        second_value_bound as second_value_bound,
+        trace_moment as trace_moment,
+    )
     from theory.maxent.gibbs.norms import (
         Norms as Norms,
         induced_norms as induced_norms,
