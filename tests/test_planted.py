@@ -522,6 +522,8 @@ BUGS = [
     # least entropies and ranges of weights
     bug("walk-that-ends-elsewhere", "initial.bound", "maxent/gibbs/noise_spectrum.py", ("back = rows[1:] + rows[:1]", "back = rows[1:] + rows[-1:]")),
     bug("columns-with-return", "initial.bound", "maxent/gibbs/noise_spectrum.py", ("math.perm(columns, j)", "columns**j")),
+    bug("rows-of-four", "initial.bound", "maxent/gibbs/noise_spectrum.py", ("if 1 not in uses.values():", "if 1 not in uses.values() and (max(rows + columns) < 3 or max(rows) + max(columns) > power - 2):")),
+    bug("risk-of-one-row", "initial.bound", "maxent/gibbs/noise_spectrum.py", ("(2 * ball(size) / ball(risk))", "(2 / ball(risk))")),
     bug("rows-without-doubt", "initial.bound", "maxent/gibbs/noise_spectrum.py", ("(size * (1 - below))", "(2 * size)")),
     bug("gap-of-one-side", "softmax.least-entropy", "maxent/gibbs/spread.py", ("(k * (n - k))", "(n - k)"), ("(ball(n) /", "(ball(n - 1) /")),
     bug("others-with-the-token", "softmax.dispersion", "maxent/gibbs/spread.py", ('as_count(size, "size") - 1', 'as_count(size, "size")')),

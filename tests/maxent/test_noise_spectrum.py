@@ -1,6 +1,7 @@
 """Moments of traces of random matrices, and what is drawn against the bound of the second singular value."""
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -33,6 +34,24 @@ def test_moments_are_those_of_a_shifted_lognormal():
     closed = [1.0, 0.0, e - 1.0, e**3 - 3.0 * e + 2.0, e**6 - 4.0 * e**3 + 6.0 * e - 3.0]
     for number, value in zip(found, closed, strict=True):
         assert hull(number).mid == pytest.approx(value, rel=1e-13, abs=1e-15)
+
+
+def test_of_one_step_the_bound_is_closed():
+    with localcontext(prec=60):
+        e = Decimal("0.25").exp()
+        below = (2 * e / 1000 * Decimal(128000).ln()).sqrt()
+        closed = Fraction((128 * (e - 1)).sqrt() / (1 - below))
+    found = second_value_bound(1000, 0.25, power=1, risk=1 / 64)
+    assert found.lo < closed < found.hi
+    assert found.width <= 1e-15 * found.hi
+
+
+@pytest.mark.parametrize("variance", [1e-12, 1e-40, 1e-300])
+def test_of_small_variance_the_bound_is_in_proportion_to_the_deviation(variance):
+    found, larger = second_value_bound(1000, variance), second_value_bound(1000, 1e-10)
+    assert found.hi / math.sqrt(variance) == pytest.approx(larger.hi / 1e-5, rel=1e-9)
+    assert found.lo > 0.0
+    assert found.width <= 1e-14 * found.hi
 
 
 def test_no_draw_exceeds_the_bound_of_little_risk():

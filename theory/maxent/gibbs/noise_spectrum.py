@@ -31,7 +31,7 @@ from theory.evidence import Interval, ball, hull, precision
 from theory.evidence.enclosure import as_ball
 
 _MOST_POWER = 7  # 877 partitions squared; eight takes 17 million pairs
-_DIGITS = 256  # of the mantissa: moments are differences of large numbers
+_DIGITS = 256  # of the mantissa: moments are differences of large numbers, and of small variance yet smaller
 
 
 def trace_moment(rows: int, columns: int, power: int, moments: ArrayLike) -> Interval:
@@ -86,7 +86,7 @@ def lognormal_moments(variance: float, most: int) -> NDArray[np.object_]:
         If ``variance`` is no positive number or ``most`` no integer of at least zero.
     """
     variance, most = as_positive(variance, "variance"), as_count(most, "most", least=0)
-    with precision(_DIGITS):
+    with precision(_DIGITS + (most + 1) * max(0, -math.frexp(variance)[1])):
         powers = [(ball(variance) * (j * (j - 1) // 2)).exp() for j in range(most + 1)]
         moments = [sum(math.comb(r, j) * (-1) ** (r - j) * powers[j] for j in range(r + 1)) for r in range(most + 1)]
     return np.array(moments, dtype=object)
