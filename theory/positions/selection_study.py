@@ -49,12 +49,14 @@ def _least_margin(keys: int, chosen: int) -> Interval:
 
 def _margin(laid: Exact, which: tuple[int, ...], chosen: int) -> Interval:
     """Enclose the largest margin of a set, the distance of two hulls: below it a query's, above two points'."""
-    from scipy.optimize import nnls  # noqa: PLC0415  slow to load
+    from scipy.optimize import lsq_linear  # noqa: PLC0415  slow to load
 
     others = [i for i in range(len(laid)) if i not in which]
     apart = np.array([laid[i] - laid[j] for i in which for j in others])
     rows = np.concatenate([apart.T.astype(np.float64), np.ones((1, len(apart)))])
-    shares = nnls(rows, np.eye(len(rows))[-1])[0]  # in proportion to those of the nearest point to 0
+    shares = lsq_linear(
+        rows, np.eye(len(rows))[-1], (0.0, np.inf), method="bvls"
+    ).x  # in proportion to those of the nearest point to 0
     weights = np.array([Fraction(int(w)) for w in np.rint(shares / shares.sum() * _GRID)])
     nearest = weights @ apart / sum(weights)
     along = nearest.astype(np.float64)
