@@ -54,9 +54,8 @@ def _margin(laid: Exact, which: tuple[int, ...], chosen: int) -> Interval:
     others = [i for i in range(len(laid)) if i not in which]
     apart = np.array([laid[i] - laid[j] for i in which for j in others])
     rows = np.concatenate([apart.T.astype(np.float64), np.ones((1, len(apart)))])
-    shares = lsq_linear(
-        rows, np.eye(len(rows))[-1], (0.0, np.inf), method="bvls"
-    ).x  # in proportion to those of the nearest point to 0
+    # in proportion to those of the nearest point to 0; nnls may not end in SciPy 1.14
+    shares = lsq_linear(rows, np.eye(len(rows))[-1], (0.0, np.inf), method="bvls").x
     weights = np.array([Fraction(int(w)) for w in np.rint(shares / shares.sum() * _GRID)])
     nearest = weights @ apart / sum(weights)
     along = nearest.astype(np.float64)
