@@ -55,6 +55,8 @@ def _target(path: str) -> str | None:
         return _FILES[path]
     if path.startswith("proofs/") and path.endswith(".md"):
         return f"atlas:p/{Path(path).stem}.html"
+    if path.startswith("docs/notes/"):  # which the atlas shows whole
+        return "atlas:decided-against.html"
     return f"/{path.removeprefix('docs/')}" if path.startswith("docs/") and (ROOT / path).is_file() else None
 
 

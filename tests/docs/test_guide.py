@@ -4,6 +4,7 @@ import doctest
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -20,9 +21,22 @@ from theory.__main__ import main
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-OF_SPHINX = ("sphinx", "myst_parser", "numpydoc", "pydata_sphinx_theme", "sphinx_gallery", "torch")
+OF_SPHINX = ("sphinx", "myst_parser", "numpydoc", "sphinx_gallery", "torch")
 OF_TORCH = (".torch", ".arms")
 READ = sorted(door for door in DOORS if "._" not in door)
+AXE = Path(os.environ.get("AXE", ROOT / "node_modules" / "axe-core" / "axe.min.js"))
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+WANTED = (  # what somebody types, where the first line leads, and what stands there
+    ("softmax", "docs/made/api/theory.maxent.html#theory.maxent.softmax", "maximiser"),
+    ("attend_window", "docs/made/api/theory.attention.variants.html", "attend_window"),
+    ("LinearScores hessian", "#theory.maxent.LinearScores.hessian", "hessian"),
+    ("tokens as particles", "docs/made/tutorials/4_particles.html", "Tokens as particles"),
+    ("certificates and pictures", "docs/certificates.html", "Certificates"),
+)
+LOOKED_AT = (
+    "index.html", "verdict.html", "arms.html", "genindex.html", "made/api/index.html", "made/gallery/lipschitz.html",
+    "made/api/theory.lipschitz.constants.html", "made/tutorials/index.html", "made/tutorials/6_own_theorem.html",
+)  # fmt: skip
 TAGS = {"a": "href", "img": "src", "link": "href", "script": "src"}
 
 
@@ -84,6 +98,15 @@ def test_captions_and_links_are_translated(pages):
     text = "[a](../proofs/x.md), [b](running.md), [c](../theory/x.py), [d](https://d.org), [e](../README.md)"
     made = "[a](atlas:p/x.html), [b](/running.md), c, [d](https://d.org), [e](atlas:index.html)"
     assert links.lead(text, "docs/y.md") == made
+
+
+def test_a_page_keeps_its_words_and_what_its_sheets_name(pages):
+    slim = import_module("slim").slim
+    code = '<pre>a  b\n  <span class="k">if</span> <span class="n">c</span></pre>'
+    assert slim(code) == "<pre tabindex=0>a  b\n  <span class=k>if</span> c</pre>"
+    assert slim('<dl class="py x">\n\n <dt id="a.b">a</dt>\n<dd>b</dd></dl>') == "<dl class=py>\n<dt id=a.b>a<dd>b</dl>"
+    assert slim('<p title="a b"><span class="pre">x <i>y</i></span></p>') == '<p title="a b">x <i>y</i></p>'
+    assert slim('<a href="z.html#a.b" title="a.b">b</a>') == "<a href=z.html#a.b>b</a>"
 
 
 def test_examples_of_a_verdict_run():
@@ -156,7 +179,43 @@ def test_the_guide_is_built_without_a_warning_and_leads_nowhere_wrong(capsys, tm
         names = {f"{door}.{name}" for name in import_module(door).__all__}
         assert names <= found[f"docs/made/api/{door}.html"].places
     for name, text in texts.items():  # it needs no network
-        assert not re.search(r'<(?:script|img|iframe)[^>]*src="(?:https?:)?//|<link[^>]*href="https?:|MathJax', text), (
+        assert not re.search(r'<(?:script|img|iframe)[^>]*src="?(?:https?:)?//|<link[^>]*href="?http|MathJax', text), (
             name
         )
-    assert sum(path.stat().st_size for path in out.rglob("*") if path.is_file()) < 9_000_000
+    assert sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) <= 25_000_000
+    assert [path for path in root.rglob("*") if path.is_dir() and not any(path.iterdir())] == []
+    travel(root)
+
+
+def travel(root):
+    """Go from the first page of the atlas to a function, a method and a tutorial of the guide, and back to a claim."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="journeys need Playwright")
+    if CHROMIUM is None:
+        pytest.skip("journeys need Chromium")
+    with playwright.sync_playwright() as p:
+        page = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]).new_page()
+        page.set_default_timeout(5000)
+        errors = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        for words, first, text in WANTED:
+            page.goto((root / "index.html").as_uri())
+            page.locator(".find input").fill(words)
+            page.keyboard.press("Enter")
+            page.locator("#in-guide a").first.click()
+            assert first in page.url, words
+            assert text in page.locator("article").inner_text(), words
+        page.locator(".top input").fill("sharp wasserstein lipshitz")  # from a page of the guide
+        page.keyboard.press("Enter")
+        page.locator("#found a").first.click()
+        assert "c/lipschitz.sharp-w1.html" in page.url
+        page.locator(".top a:has-text('Guide')").click()
+        assert "docs/index.html" in page.url
+        assert errors == []
+        for place in LOOKED_AT * AXE.is_file():
+            page.goto((root / "docs" / place).as_uri())
+            page.add_script_tag(path=str(AXE))
+            serious = "axe.run().then(done => done.violations.filter(v => ['serious', 'critical'].includes(v.impact)))"
+            assert [violation["id"] for violation in page.evaluate(serious)] == [], place
+            page.set_viewport_size({"width": 390, "height": 844})
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, place
+            page.set_viewport_size({"width": 1280, "height": 720})

@@ -200,11 +200,22 @@ def test_a_narrow_figure_has_all_its_panels_in_one_column(tables, name):
     assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
     assert min(box.width for box in boxes) > 0.5 * figure.bbox.width
     assert {text.get_fontsize() for text in figure.findobj(Text)} <= before
-    letters = [axes.get_title(loc="left")[6] for axes in sorted(figure.axes, key=lambda a: -a.get_position().y1)]
+    letters = [axes.get_title(loc="left")[5] for axes in sorted(figure.axes, key=lambda a: -a.get_position().y1)]
     assert letters == sorted(letters)
     for legend in figure.legends:
         box = legend.get_window_extent()
         assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
+
+
+def test_a_narrow_panel_without_a_letter_follows_the_one_that_it_stood_below(tables):
+    table = Table.from_csv((tables / "tightness.csv").read_text(encoding="utf-8"))
+    with style.drawing():
+        figure = registry.figure_module("tightness").draw(table)
+        narrow(figure)
+        figure.draw_without_rendering()
+    assert figure.get_size_inches()[1] <= 9.6  # a page holds it, since its panels are lower
+    down = sorted(figure.axes, key=lambda axes: -axes.get_position().y1)
+    assert [axes.get_title(loc="left").partition("}")[0][-1:] for axes in down] == ["a", "", "b", "", "c", ""]
 
 
 def test_too_many_panels_for_a_column_are_refused(tables):

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from theory.site.formulas import lines_of, typeset
-from theory.site.notation import symbols, symbols_in
+from theory.site.notation import Symbol, symbols, symbols_in
 
 EVIDENCE = Path(__file__).parents[2] / "verify" / "evidence"
 STATEMENTS = [
@@ -52,6 +52,18 @@ def test_a_formula_says_under_the_pointer_what_its_symbols_mean():
     (line,) = lines_of(r"$W_1(\mu) \le x$ and $y$", told={each.pattern: each.told for each in known})
     assert line.startswith('<span class="sym" title="W_p: Wasserstein distance of order p, ')
     assert line.count("<span") == 1
+
+
+@pytest.mark.parametrize("symbol", symbols(), ids=lambda symbol: f"{symbol.plain} {' '.join(symbol.subjects)}")
+def test_what_a_title_says_is_whole(symbol):
+    assert not re.search(r"[\\${}\u2026]", symbol.told)
+    assert " ".join(symbol.told.split()) == symbol.told
+
+
+def test_a_sign_that_no_title_can_show_is_named():
+    strange = Symbol("$x$", "x", re.compile("x"), (), r"the root $\sqrt x$ of it")
+    with pytest.raises(ValueError, match=r"meaning: expected commands that have a sign, got sqrt in '.*sqrt x'"):
+        _ = strange.told
 
 
 def test_most_statements_explain_a_symbol():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from importlib.resources import as_file, files
 from io import BytesIO
 from pathlib import Path
 
-from theory.evidence.record import whole_of
 from theory.report.citation import SUITE, suite_bibtex
 from theory.site.compact_svg import compact
 from theory.site.material import Material, read_material
@@ -132,21 +130,10 @@ def _copy_static(part: Path) -> None:
 
 
 def _copy_records(part: Path, material: Material) -> None:
-    """Write the records, which pointers lead into, in one line each; on what they were made stands once for all."""
+    """Write the records, which pointers lead into, byte for byte: a page says their SHA-256."""
     part.mkdir(exist_ok=True)
-    machines: dict[str, int] = {}
     for name in material.records:
-        whole = whole_of(material.folder / f"{name}.json")
-        for entry in whole["scales"].values():
-            number = machines.setdefault(_in_one_line(entry["provenance"]), len(machines))
-            entry["provenance"] = {"$ref": f"provenance.json#/{number}"}
-        (part / f"{name}.json").write_text(_in_one_line(whole) + "\n", encoding="utf-8", newline="\n")
-    text = ",\n".join(machines)
-    (part / "provenance.json").write_text(f"[\n{text}\n]\n", encoding="utf-8", newline="\n")
-
-
-def _in_one_line(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        (part / f"{name}.json.zip").write_bytes(_zipped(material.folder / f"{name}.json"))
 
 
 def _copy_figures(part: Path, material: Material) -> None:

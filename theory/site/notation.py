@@ -12,6 +12,12 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+_SIGNS = {
+    "alpha": "\u03b1", "varepsilon": "\u03b5", "mu": "\u03bc", "Delta": "\u0394", "nabla": "\u2207",
+    "infty": "\u221e", "sum": "\u03a3", "langle": "\u27e8", "rangle": "\u27e9", "lVert": "\u2016", "rVert": "\u2016",
+    "top": "\u22a4", "log": "log", "operatorname": "",
+}  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
@@ -25,9 +31,30 @@ class Symbol:
 
     @property
     def told(self) -> str:
-        """Symbol and meaning without formulas, as the title of a formula shows them."""
-        text = re.sub(r"\$([^$]*)\$", lambda formula: "\u2026" if "\\" in formula[1] else formula[1], self.meaning)
-        return re.sub(r"[{}]", "", f"{self.plain}: {text}")
+        """Symbol and meaning in plain text, as the title of a formula shows them."""
+        text = re.sub(r"\$([^$]*)\$", lambda formula: _plain(formula[1]), self.meaning)
+        return f"{re.sub('[{}]', '', self.plain)}: {text}"
+
+
+def _plain(tex: str) -> str:
+    r"""Return a short formula as a line of text.
+
+    Raises
+    ------
+    ValueError
+        If it has a command for which the table of signs has none.
+
+    Examples
+    --------
+    >>> _plain(r"e^{-f/2\varepsilon}")
+    'e^(-f/2ε)'
+    """
+    unknown = set(re.findall(r"\\([A-Za-z]+)", tex)) - {*_SIGNS, "mathbb"}
+    if unknown:
+        raise ValueError(f"meaning: expected commands that have a sign, got {', '.join(sorted(unknown))} in {tex!r}")
+    text = re.sub(r"\\([A-Za-z]+)", lambda command: _SIGNS[command[1]], tex.replace(r"\mathbb ", ""))
+    text = re.sub("([\u27e8\u2207]) ", r"\1", text)  # these belong to what follows
+    return re.sub(r"[{}]", "", re.sub(r"([_^])\{([^{}]*)\}", r"\1(\2)", text))
 
 
 @cache

@@ -39,7 +39,7 @@ NAMES = {
     "prior-art": "Prior art",
     "moved": "Moved numbers",
 }
-_IN_HEAD = ("errata", "decided-against")  # pages of notes that every page leads to
+IN_HEAD = ("errata", "decided-against")  # pages of notes that every page leads to
 MOST = 15_000  # chosen: bytes of the page of a claim, without pictures
 _SIZES = (  # chosen: rows of its tables that are tried in turn, and whether formulas say what their symbols mean
     (8, True),
@@ -94,7 +94,7 @@ def _drawer(material: Material, guide: bool) -> Callable[..., Page]:
     environment.globals["has"] = {
         "proofs": bool(material.proofs), "figures": bool(material.figures), "glossary": "glossary" in material.guides,
         "guide": guide,
-        "notes": [(page, NAMES[page]) for page in _IN_HEAD if page in written],
+        "notes": [(page, NAMES[page]) for page in IN_HEAD if page in written],
     }  # fmt: skip
     environment.globals["names"] = NAMES
     environment.globals["stamp"] = _stamp(material)

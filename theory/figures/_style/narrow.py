@@ -1,9 +1,11 @@
 """A figure of two columns' width laid out anew in one: its panels stand below each other, small ones side by side.
 
-A panel keeps its size where the column has room for it, and all type stays as large as it was.
+A panel keeps its size where the column has room for it and the page has, and all type stays as large as it was.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,6 +15,7 @@ from matplotlib.legend import Legend
 from theory.figures._style.style import SINGLE
 
 _PAGE = 9.6  # chosen: inches of a column of print
+_LEAST = 0.6  # chosen: what is left of the height of a panel where the page is too short for all of them
 _BESIDE = 0.62  # chosen: inches beside a panel, and above and below it, for its labels and its title
 
 
@@ -36,11 +39,14 @@ def narrow(figure: Figure) -> None:
             rows.append([])
         rows[-1].append(axes)
     heights = [max(sizes[axes][1] for axes in row) for row in rows]
-    height = sum(heights) + _BESIDE * len(rows)
-    if height > _PAGE:
+    between = _BESIDE * len(rows)
+    kept = min((_PAGE - between) / sum(heights), 1.0)
+    if kept < _LEAST:
+        high = sum(heights) + between
         raise ValueError(
-            f"width: expected double for so many panels, which would be {height:.1f} inches high in one column"
+            f"width: expected double for so many panels, which would be {high:.1f} inches high in one column"
         )
+    height = kept * sum(heights) + between
     figure.set_size_inches(SINGLE, height)
     grid = GridSpec(len(rows), 1, figure, height_ratios=heights)
     for k, row in enumerate(rows):
@@ -53,10 +59,27 @@ def narrow(figure: Figure) -> None:
 
 
 def _lettered(panels: list[Axes]) -> list[Axes]:
-    """Return the panels by their letters; one without stays behind the one that was made before it."""
-    letters = [axes.get_title(loc="left").partition("}")[0] for axes in panels]
-    known = [next(filter(None, letters[k::-1]), "") for k in range(len(panels))]
-    return [panels[k] for k in sorted(range(len(panels)), key=known.__getitem__)]
+    """Return the panels by their letters; one without stays behind the one that it belongs to."""
+    letters: dict[Axes, str] = {}
+    for axes in panels:
+        letters[axes] = axes.get_title(loc="left").partition("}")[0] or _letter_above(axes, letters)
+    return sorted(panels, key=letters.__getitem__)
+
+
+def _letter_above(axes: Axes, letters: Mapping[Axes, str]) -> str:
+    """Return the letter of the panel that was made before, or of that above in a row in which none has its own."""
+    if not letters:
+        return ""
+    last, spec = [*letters][-1], axes.get_subplotspec()
+    for above in reversed([*letters]):
+        other = above.get_subplotspec()
+        if other is None or spec is None or other.get_gridspec() is not spec.get_gridspec():
+            break
+        if other.rowspan.start == spec.rowspan.start and above.get_title(loc="left"):
+            break
+        if other.rowspan.start < spec.rowspan.start and other.colspan.start == spec.colspan.start:
+            return letters[above]
+    return letters[last]
 
 
 def _label_again(axes: Axes, panels: list[Axes]) -> None:

@@ -8,6 +8,8 @@ weights that vanish in float16 and E4M3 may lose more than rounding does.
 
 from __future__ import annotations
 
+from matplotlib.lines import Line2D
+
 from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
@@ -33,7 +35,17 @@ def draw(table: Table) -> Figure:
     style.guide(left, x=16_384.0, line="dotted")
     left.set(ylim=(3e-8, 1.0))
     right.set(ylim=(3e-19, 1e-2))
+    figure.legend(handles=_legend(), loc="outside upper center", ncols=3)
     return figure
+
+
+def _legend() -> list[Line2D]:
+    near, drawn = (
+        Line2D([], [], color=style.GREY, marker="o", linestyle="", markersize=size, markeredgewidth=edge, label=words)
+        for size, edge, words in ((3.0, 0.0, "error of a row made to come near it"), (3.4, 0.7, "error of a drawn row"))
+    )
+    drawn.set_markerfacecolor("none")
+    return [Line2D([], [], color=style.GREY, label="bound"), near, drawn]
 
 
 def _errors(axes: Axes, table: Table, form: str) -> None:

@@ -23,6 +23,23 @@
   const matches = (claim, want, but) =>
     Object.keys(facets).every(name => name === but || !want[name] || values(claim, name).includes(want[name]));
 
+  const guide = document.getElementById("in-guide");
+  const entries = new Map((globalThis.GUIDE || []).map(entry => [entry.id, entry]));
+  const searchGuide = guide && makeSearch(MiniSearch, [...entries.values()]);
+  function showGuide(want) {  // a few lines above the claims, of what has all the words
+    const hits = want.q && Object.keys(want).length === 1 ? searchGuide.names(want.q).slice(0, 4).map(id => entries.get(id)) : [];
+    guide.hidden = hits.length === 0;
+    guide.querySelector("ul").replaceChildren(...hits.map(({ id, words, subject }) => {
+      const name = id.split("#")[1];
+      const [row, link, said] = ["li", "a", "span"].map(tag => document.createElement(tag));
+      link.href = `docs/${id}`;
+      link.textContent = name || words;
+      said.textContent = name ? `${subject}: ${words}` : subject;
+      row.append(link, said);
+      return row;
+    }));
+  }
+
   let shown = claims;
   function show() {
     const want = chosen();
@@ -40,6 +57,7 @@
       select.replaceChildren(new Option("any", ""), ...listed.map(v => new Option(`${v} (${counts.get(v) || 0})`, v)));
       select.value = want[name] || "";
     }
+    if (guide) showGuide(want);
     const asked = Object.keys(want).length > 0;
     all.hidden = asked;
     found.hidden = !asked;
