@@ -192,7 +192,19 @@ def _write() -> None:
             path.write_text(text, encoding="utf-8", newline="\n")
 
 
+def _say_type(_app: "Sphinx", _what: str, name: str, _value: object, _options: object, lines: list[str]) -> None:
+    """Give a field of a named tuple its type, where Python has no more to say than its number."""
+    if lines and lines[0].startswith("Alias for field number"):
+        holder, _, field = name.rpartition(".")
+        door, _, kind = holder.rpartition(".")
+        fields = [vars(one).get("__annotations__", {}) for one in getattr(import_module(door), kind).__mro__]
+        annotation = next(types[field] for types in fields if field in types)
+        lines[:] = [f"``{getattr(annotation, '__forward_arg__', annotation)}``"]
+
+
 def setup(app: "Sphinx") -> dict[str, bool]:
     """Write the pages before Sphinx looks for any."""
     app.connect("config-inited", lambda app, config: _write())  # noqa: ARG005  the names that Sphinx gives
+    app.setup_extension("sphinx.ext.autodoc")
+    app.connect("autodoc-process-docstring", _say_type)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
