@@ -17,7 +17,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.maxent.studies import spread
 
-TITLE = "the least entropy of attention among scores of a bounded norm"
+TITLE = "of scores of a bounded norm, one above others that are equal leaves attention the least entropy"
 STUDY = spread.least_entropies
 CLAIMS = ("softmax.least-entropy",)
 

@@ -16,7 +16,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.maxent.studies import length
 
-TITLE = "how concentrated attention is on Gaussian scores, and scaling with the logarithm of their number"
+TITLE = "one winner among n scores needs a scale of log n, and Gaussian scores only the root of it"
 STUDY = length.concentrations
 CLAIMS = ("softmax.gaussian-participation", "softmax.length-scaling")
 

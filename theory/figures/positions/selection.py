@@ -15,7 +15,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.positions import selection_study
 
-TITLE = "how wide a head has to be to select any of its keys, and by which margin"
+TITLE = "any k of m keys can be selected in 2k dimensions, by a margin that falls with m"
 STUDY = selection_study.widths
 CLAIMS = ("selection.width", "selection.margin")
 
@@ -42,6 +42,7 @@ def _margins(axes: Axes, table: Table) -> None:
         layout = table.where(part="layout", chosen=chosen)
         axes.plot(layout["keys"], layout.middles("value"), "o", color=hue, markersize=3.0, label=f"$d = {2 * chosen}$")
     keys = np.linspace(3.0, 14.0, 60)
-    axes.plot(keys, 1.0 - np.cos(2.0 * np.pi / keys), color=style.BLACK, linewidth=0.8, linestyle=(0, (4, 2)))
+    plane = 1.0 - np.cos(2.0 * np.pi / keys)
+    axes.plot(keys, plane, color=style.BLACK, linewidth=0.8, linestyle=(0, (4, 2)), label="best, $k = 1$, plane")
     axes.set(yscale="log", xlabel="keys $m$", ylabel="least margin", xlim=(1.5, 14.5), ylim=(2e-5, 4.0))
     axes.legend(loc="lower left", ncol=2)
