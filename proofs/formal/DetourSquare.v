@@ -200,8 +200,9 @@ have k1 := Rmult_lt_compat_l _ _ _ (Rmult_lt_0_compat _ _ (proj1 he) rr) square.
 have e1 : 1 - eps = eps * exp lead by lra.
 have k2 := Rmult_le_compat_l (1 - eps) _ _ ltac:(lra) far2.
 have k3 := Rmult_le_pos eps _ ltac:(lra) (pow2_ge_0 (norm (minus (X (places x y' 0 false)) (Y (places x y' s false))))).
-apply: (Rlt_le_trans _ _ _ _ matched); apply: (Rlt_le_trans _ ((1 - eps) * (r * f) ^ 2)); last by move: k2 k3 => /=; lra.
-by rewrite e1; lra.
+apply: (Rlt_le_trans _ _ _ _ matched); apply: (Rlt_le_trans _ ((1 - eps) * (r * f) ^ 2)).
+  by rewrite e1; lra.
+by move: k2 k3 => /=; lra.
 Qed.
 
 (* The form - a on a line, from one end to the other. *)

@@ -265,3 +265,14 @@ have f u v : form B u v = - (u tt * v tt) by rewrite /form /T /dot !sum_unit /B 
 move=> h; have : 2 * (1 * 1 ^ 2) <= / 4; last by lra.
 apply: (proj1 d); apply: h; [lra | lra | by move=> u v; rewrite !f; ring | by move=> u; rewrite n; lra].
 Qed.
+
+(* Twin: an eighth and not a quarter of 1 / tau; the form 1 and tau = 1. *)
+Theorem not_detour_dual_half : ~ forall (K : finType) (B : K -> K -> R) r tau l, 0 < r -> 0 < tau -> 0 <= l ->
+  (forall u, tau * r ^ 2 * dot (T B u) (T B u) - form B u u <= l * dot u u) -> detour B r (/ (8 * tau) + l * r ^ 2).
+Proof.
+pose B (_ _ : unit) := 1; have f u v : form B u v = u tt * v tt by rewrite /form /T /dot !sum_unit /B; ring.
+move=> h; have := h _ B 1 1 0 Rlt_0_1 Rlt_0_1 (Rle_refl 0).
+have one u : 1 * 1 ^ 2 * dot (T B u) (T B u) - form B u u <= 0 * dot u u.
+  by rewrite f /dot !sum_unit /T sum_unit /B; lra.
+by move=> /(_ one) k; have := k (fun=> / 2) (fun=> 1); rewrite !norm_unit !Rabs_pos_eq ?f /minus; lra.
+Qed.

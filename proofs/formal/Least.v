@@ -71,3 +71,23 @@ case: (attention_W1_least (a := 1) point _ lt) => [|I [J [B [p [q [x [y [before 
 case: hyp => hB [hp [hq [hx [hy [hb [ha gap]]]]]].
 by have := h I J B p q x y before after hB hp hq hx hy hb ha; lra.
 Qed.
+
+(* Twin: the radius and not its square in the constant; r = 2, the form -1. *)
+Theorem not_radius_once : ~ forall (K I J : finType) (B : K -> K -> R) b r (p : I -> R) (q : J -> R) (x : I -> K -> R)
+    (y : J -> K -> R) before after, 0 < r -> 0 <= b -> (forall u, norm (T B u) <= b * norm u) -> law p -> law q ->
+  (forall i, norm (x i) <= r) -> (forall j, norm (y j) <= r) -> W1 (fun i j => norm (minus (x i) (y j))) p q before ->
+  W1 (fun i j => norm (minus (output B p x (x i)) (output B q y (y j)))) p q after ->
+  after <= exp (2 * (b * r)) * (1 + 2 * (b * r)) * before.
+Proof.
+have two : 0 < 2 by lra.
+have one : 0 <= 1 by lra.
+have n1 : norm (axis tt 2) <= 2 by rewrite axis_norm Rabs_pos_eq; lra.
+have n2 : norm (axis tt (-2)) <= 2 by rewrite axis_norm Rabs_left1; lra.
+have e : form (line tt 1) (axis tt 2) (minus (axis tt (-2)) (axis tt 2)) = 8.
+  by rewrite form_line /minus /axis eqxx; ring.
+have lt : exp (2 * (1 * 2)) * (1 + 2 * (1 * 2)) < exp 8 * (1 + 8).
+  by apply: Rmult_le_0_lt_compat; [left; apply: exp_pos | lra | apply: exp_increasing; lra | lra].
+case: (attention_W1_detour_least (inhabits tt) two n1 n2 e ltac:(lra) lt) =>
+  I [J [p [q [x [y [before [after [hp [hq [hx [hy [hb [ha gap]]]]]]]]]]]]].
+by move=> h; have := h _ I J _ 1 2 p q x y before after two one (fun u => line_norm tt u one) hp hq hx hy hb ha; lra.
+Qed.

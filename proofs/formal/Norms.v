@@ -171,3 +171,23 @@ rewrite /variance /mean !big_bool /= => k.
 suff : law (fun _ : bool => / 2) by move=> /k /(_ (fun b => ltac:(case: b; lra))); lra.
 by split=> [b|]; rewrite ?big_bool /=; lra.
 Qed.
+
+(* Twin: from l_1 to itself without the factor two; equal weights, a unit vector. *)
+Theorem not_l1_single : ~ forall (I : finType) (p v : I -> R) M, law p -> (forall j, p j * (1 - p j) <= M) ->
+  \sum_i Rabs (jacobian p v i) <= M * (\sum_j Rabs (v j)).
+Proof.
+have half : law (fun _ : bool => / 2) by split=> [b|]; rewrite ?big_bool /=; lra.
+have quarter (j : bool) : / 2 * (1 - / 2) <= / 4 by lra.
+move=> h; have := h bool_finType _ (unit_vector true) (/ 4) half quarter.
+have [_ ->] := jacobian_l1 half quarter.
+by rewrite big_bool /unit_vector /= Rabs_R1 Rabs_R0; lra.
+Qed.
+
+(* Twin: from l_infinity to l_1 half as much; [sup_l1_attained]. *)
+Theorem not_l1_sup_half : ~ forall (I : finType) (p v : I -> R) c, law p -> (forall j, Rabs (v j) <= c) ->
+  \sum_i Rabs (jacobian p v i) <= c / 2.
+Proof.
+have half : law (fun _ : bool => / 2) by split=> [b|]; rewrite ?big_bool /=; lra.
+move=> h; have := h bool_finType _ (fun b => if b then 1 else -1) 1 half.
+move=> /(_ (fun b => ltac:(case: b; rewrite ?Rabs_Ropp Rabs_R1; lra))); have := sup_l1_attained; rewrite /=; lra.
+Qed.
