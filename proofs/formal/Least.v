@@ -56,6 +56,22 @@ case: (attention_W1_detour_least (inhabits o) Rlt_0_1 n1 n2 erefl e0 hc) =>
 by exists I, J, (line o a), p, q, x, y, before, after; split=> // u; exact: line_norm.
 Qed.
 
+(* For the positive form a on an axis the same argument gives e^(a/4) (1 + a/4): the heavy atom is half way.
+   Part of: lipschitz.joint-witness. *)
+Theorem attention_W1_least_positive (K : finType) (o : K) (a c : R) : 0 <= a -> c < exp (a / 4) * (1 + a / 4) ->
+  exists (I J : finType) (p : I -> R) (q : J -> R) (x : I -> K -> R) (y : J -> K -> R) before after,
+    law p /\ law q /\ (forall i, norm (x i) <= 1) /\ (forall j, norm (y j) <= 1) /\
+    W1 (fun i j => norm (minus (x i) (y j))) p q before /\
+    W1 (fun i j => norm (minus (output (line o (- a)) p x (x i)) (output (line o (- a)) q y (y j)))) p q after /\
+    c * before < after.
+Proof.
+move=> a0 hc; have n1 : norm (axis o (/ 2)) <= 1 by rewrite axis_norm Rabs_pos_eq; lra.
+have n2 : norm (axis o 1) <= 1 by rewrite axis_norm Rabs_R1; lra.
+have e : form (line o (- a)) (axis o (/ 2)) (minus (axis o 1) (axis o (/ 2))) = a / 4.
+  by rewrite form_line /minus /axis eqxx; field.
+exact: (attention_W1_detour_least (inhabits o) Rlt_0_1 n1 n2 e ltac:(lra) hc).
+Qed.
+
 (* Twin: in the plane, as on the line, (1 + 2a) exp(a) is no constant; a = 1. *)
 Theorem not_single_exponent : ~ forall (I J : finType) (B : bool -> bool -> R) (p : I -> R) (q : J -> R)
     (x : I -> bool -> R) (y : J -> bool -> R) before after,
