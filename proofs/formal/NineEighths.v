@@ -21,6 +21,19 @@ Proof.
   unfold std_map, slope; auto_derive; [lra | field]; repeat split; lra.
 Qed.
 
+(* In v = 1 / (1 + 2 b s^2).
+   Claim: transport.distance-lipschitz. *)
+Theorem std_map_derivative (b s : R) : 0 < b -> let v := / (1 + 2 * b * s ^ 2) in
+  0 < v <= 1 /\ is_derive (std_map b) s (1 + v - 2 * v ^ 2) /\ 1 + v - 2 * v ^ 2 <= 9 / 8.
+Proof.
+  intros hb v; assert (h := denominator b s hb); assert (s2 := pow2_ge_0 s).
+  assert (e : slope (2 * b * s ^ 2) = 1 + v - 2 * v ^ 2) by (unfold slope, v; field; lra).
+  split; [|split].
+  - unfold v; split; [now apply Rinv_0_lt_compat|]; rewrite <- Rinv_1; apply Rinv_le_contravar; nra.
+  - rewrite <- e; now apply std_map_slope.
+  - assert (k := pow2_ge_0 (v - 1 / 4)); nra.
+Qed.
+
 (* The distance of the slope from 9/8 is a square. *)
 Lemma slope_square (q : R) : 0 <= q -> slope q = 9 / 8 - (q - 3) ^ 2 / (8 * (1 + q) ^ 2).
 Proof. intros h; unfold slope; field; lra. Qed.

@@ -110,10 +110,25 @@ have -> : \sum_k (((if k == i then p i else 0) - p i * p k) * unit_vector j k) =
 by rewrite -big_mkcond big_pred1_eq.
 Qed.
 
-(* The variance of a variable in an interval; softmax.variance has three outcomes, and that the ends attain it.
-   Part of: softmax.variance. *)
-Theorem variance_quarter p v l u : law p -> (forall i, l <= v i <= u) -> variance p v <= / 4 * (u - l) ^ 2.
-Proof. by move=> hp h; have := popoviciu hp h; lra. Qed.
+(* The variance of a variable in an interval, attained by half of the mass at each end; softmax.variance has three
+   outcomes, here are any number.
+   Claim: softmax.variance. *)
+Theorem variance_quarter v l u : (forall i, l <= v i <= u) ->
+  (forall p, law p -> variance p v <= / 4 * (u - l) ^ 2) /\
+  (forall i j, v i = l -> v j = u -> exists p, law p /\ variance p v = / 4 * (u - l) ^ 2).
+Proof.
+move=> h; split=> [p hp|i j vi vj]; first by have := popoviciu hp h; lra.
+pose p k := (if k == i then / 2 else 0) + (if k == j then / 2 else 0).
+have hp : law p.
+  split=> [k|]; first by rewrite /p; case: (k == i); case: (k == j); lra.
+  by rewrite /p sumD -!big_mkcond !big_pred1_eq; lra.
+exists p; split=> //; rewrite variance_raw //.
+have m f : mean p f = / 2 * f i + / 2 * f j.
+  have -> : mean p f = \sum_k ((if k == i then / 2 * f k else 0) + (if k == j then / 2 * f k else 0)).
+    by apply: sum_ext => k; rewrite /p; case: (k == i); case: (k == j); ring.
+  by rewrite sumD -!big_mkcond !big_pred1_eq.
+by rewrite !m vi vj; field.
+Qed.
 
 (* From l_infinity to l_1: at most one.
    Part of: softmax.lipschitz. *)
