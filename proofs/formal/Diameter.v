@@ -2,8 +2,9 @@
 
    Two laws p, q on the same atoms have a coupling that leaves all but TV(p, q) in place. Hence means of points at
    most D apart are at most D TV apart. Softmax weights of scores whose difference oscillates by o have TV at most
-   tanh(o / 4). Reader's checklist: [TV] is half of the l_1 distance; temperature one, which is no loss, the scores
-   being arbitrary; V = I. In lipschitz.diameter the form is bilinear; here any scores of its slope. *)
+   tanh(o / 4). Reader's checklist: [TV] is half of the l_1 distance; temperature one but in
+   [softmax_TV_temperature], the scores being arbitrary; V = I. In lipschitz.diameter the form is bilinear; here any
+   scores of its slope. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype ssrnat fintype bigop.
 From Coq Require Import Reals Lra Psatz.
@@ -130,6 +131,43 @@ have -> : kappa = exp ((u - l) / 4) * exp ((u - l) / 4) by rewrite -exp_plus /ka
 rewrite /tanh /sinh /cosh exp_Ropp; have := exp_pos ((u - l) / 4) => e0; field; nra.
 Qed.
 End Overlap.
+
+(* With a temperature, and where there is equality: two scores of opposite leads.
+   Claim: softmax.total-variation. *)
+Theorem softmax_TV_temperature (I : finType) (s t : I -> R) tau o : 0 < tau -> inhabited I ->
+  (forall i j, s i - t i - (s j - t j) <= o) ->
+  TV (softmax (fun i => s i / tau)) (softmax (fun i => t i / tau)) <= tanh (o / (4 * tau)) /\
+  forall (x y : bool -> R) rho, 0 <= rho -> x true - x false = rho / 2 -> y true - y false = - (rho / 2) ->
+    TV (softmax (fun i => x i / tau)) (softmax (fun i => y i / tau)) = tanh (rho / (4 * tau)).
+Proof.
+move=> t0 point h; split=> [|x y rho r0 hx hy].
+  have -> : o / (4 * tau) = o / tau / 4 by field; lra.
+  apply: softmax_TV => // i j; have := Rmult_le_compat_r (/ tau) _ _ (Rlt_le _ _ (Rinv_0_lt_compat _ t0)) (h i j).
+  by rewrite /Rdiv; lra.
+set z := rho / (4 * tau); have z0 : 0 <= z by apply: Rmult_le_pos => //; left; apply: Rinv_0_lt_compat; lra.
+pose m (u : bool -> R) := (u true + u false) / 2 / tau.
+have ex : x true / tau = m x + z /\ x false / tau = m x - z.
+  by rewrite /z; have -> : rho = 2 * (x true - x false) by [lra]; rewrite /m; split; field; lra.
+have ey : y true / tau = m y - z /\ y false / tau = m y + z.
+  by rewrite /z; have -> : rho = - 2 * (y true - y false) by [lra]; rewrite /m; split; field; lra.
+have c := exp_pos z; have d := exp_pos (- z); have mx := exp_pos (m x); have my := exp_pos (m y).
+have le : exp (- z) <= exp z by case: z0 => [z0|<-]; [left; apply: exp_increasing; lra | rewrite Ropp_0; lra].
+rewrite /TV /softmax /normaliser !big_bool /= (proj1 ex) (proj2 ex) (proj1 ey) (proj2 ey) /Rminus !exp_plus.
+set X := exp z in c le *; set Y := exp (- z) in d le *.
+have p1 : exp (m x) * X / (exp (m x) * X + exp (m x) * Y) = X / (X + Y).
+  by field; have := Rmult_lt_0_compat _ _ mx c; have := Rmult_lt_0_compat _ _ mx d; lra.
+have p2 : exp (m x) * Y / (exp (m x) * X + exp (m x) * Y) = Y / (X + Y).
+  by field; have := Rmult_lt_0_compat _ _ mx c; have := Rmult_lt_0_compat _ _ mx d; lra.
+have q1 : exp (m y) * Y / (exp (m y) * Y + exp (m y) * X) = Y / (X + Y).
+  by field; have := Rmult_lt_0_compat _ _ my c; have := Rmult_lt_0_compat _ _ my d; lra.
+have q2 : exp (m y) * X / (exp (m y) * Y + exp (m y) * X) = X / (X + Y).
+  by field; have := Rmult_lt_0_compat _ _ my c; have := Rmult_lt_0_compat _ _ my d; lra.
+have t1 : tanh z = X / (X + Y) + - (Y / (X + Y)) by rewrite /tanh /sinh /cosh -/X -/Y; field; lra.
+have t2 : 0 <= tanh z.
+  have i0 : 0 <= / (X + Y) by left; apply: Rinv_0_lt_compat; lra.
+  by rewrite t1; have := Rmult_le_compat_r _ _ _ i0 le; rewrite /Rdiv; lra.
+rewrite p1 p2 q1 q2 -t1 (Rabs_pos_eq _ t2) Rabs_left1; lra.
+Qed.
 
 (* Means of points at most D apart, under two laws.
    Part of: variant.top-k. *)

@@ -122,3 +122,17 @@ have b (s : unit -> R) : best (fun=> 0) s (fun=> 1).
   by split=> // r hr; rewrite /gain /mean !u; have := proj2 hr; rewrite u => ->; lra.
 by move=> /(_ (b _) (b _) (b _) hl); rewrite /shortfall /gain /mean !u /=; lra.
 Qed.
+
+(* Twin: the slope with its sign swapped; no entropy, where every law is best for equal scores. *)
+Theorem not_loss_slope_swapped : ~ forall (I : finType) (Om : (I -> R) -> R) (s t p q y : I -> R), best Om s p ->
+  best Om t q -> law y -> shortfall Om s p y + \sum_i ((y i - p i) * (t i - s i)) <= shortfall Om t q y.
+Proof.
+pose f (b : bool) := if b then 1 else 0; pose g (b : bool) := if b then 0 else 1.
+have hf : law f by split=> [[]|]; rewrite ?big_bool /f /=; lra.
+have hg : law g by split=> [[]|]; rewrite ?big_bool /g /=; lra.
+have b0 : best (fun=> 0) (fun _ : bool => 0) g.
+  by split=> // r hr; rewrite /gain !mean_const //; lra.
+have b1 : best (fun=> 0) f f.
+  split=> // r [r0 r1]; rewrite /gain /mean !big_bool /f /= in r1 *; have := r0 false; lra.
+by move=> h; have := h [finType of bool] _ _ _ _ _ _ b0 b1 hf; rewrite /shortfall /gain /mean !big_bool /f /g /=; lra.
+Qed.

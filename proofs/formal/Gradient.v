@@ -3,7 +3,7 @@
    Reader's checklist: a gradient is stated by its product with every direction h, as the derivative along a line at 0;
    [keys h i] is <k_i, h>; scale is 1 / tau, of which 1 / sqrt d is one; an output is taken along any vector, or as a
    vector where norms are compared. softmax.temperature also has the entropy, which is not here; of layer.query-bound
-   the witness is [query_bound_attained]. *)
+   the whole is [query_bound_operator]. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
 From Coq Require Import Reals Lra Psatz FunctionalExtensionality.
@@ -168,3 +168,78 @@ Qed.
 Theorem query_bound_attained : let s := fun b : bool => if b then 1 else -1 in
   \sum_j (jacobian (fun=> / 2) s j * s j) = / 2 * norm s * norm s.
 Proof. by move=> s; rewrite Rmult_assoc norm_sq /dot /jacobian /mean !big_bool /s /=; field. Qed.
+
+(* Twin: a quarter, the slope of one weight, for the half; the keys and values of [query_bound_attained]. *)
+Theorem not_query_bound_quarter : ~ forall (I K L : finType) (key : I -> K -> R) (value : I -> L -> R) (p : I -> R)
+    (h : K -> R) a b tau, 0 < tau -> 0 <= a -> 0 <= b -> law p ->
+  (forall u : I -> R, norm (fun l => \sum_j (u j * value j l)) <= a * norm u) ->
+  norm (fun j => dot (key j) h) <= b * norm h ->
+  norm (fun l => (\sum_j (jacobian p (fun i => dot (key i) h) j * value j l)) / tau) <= / 4 * a * b / tau * norm h.
+Proof.
+have half : law (fun _ : bool => / 2) by split=> [b|]; rewrite ?big_bool /=; lra.
+have s1 (f : unit -> R) : \sum_i f i = f tt by rewrite (big_pred1 tt) //; case.
+have n1 (u : unit -> R) : norm u = Rabs (u tt) by rewrite /norm /dot s1; exact: sqrt_Rsqr_abs.
+pose s (b : bool) := if b then 1 else -1.
+have s2 : norm s * norm s = 2 by rewrite norm_sq /dot big_bool /s /=; ring.
+move=> h; have := h bool_finType unit_finType unit_finType (fun b _ => s b) (fun b _ => s b) _ (fun=> 1)
+  (norm s) (norm s) 1 Rlt_0_1 (norm_ge0 s) (norm_ge0 s) half.
+have e : (fun j : bool => dot (fun _ : unit => s j) (fun=> 1)) = s.
+  by apply: functional_extensionality => j; rewrite /dot s1; ring.
+rewrite e !n1 Rabs_R1; have := query_bound_attained; rewrite -/s /= => at_ k.
+have c0 (u : bool -> R) : norm (fun _ : unit => \sum_j (u j * s j)) <= norm s * norm u.
+  rewrite n1; have := cauchy_schwarz u s; have := cauchy_schwarz (fun k => -1 * u k) s; rewrite dotZl.
+  have -> : norm (fun k => -1 * u k) = norm u by rewrite /norm; congr sqrt; apply: sum_ext => k'; ring.
+  by rewrite -/(dot u s) => c1 c2; apply: Rabs_le; lra.
+have := k c0 ltac:(lra); rewrite at_ Rabs_pos_eq; lra.
+Qed.
+
+(* Twin: products for the covariance of values and keys; one key. *)
+Theorem not_query_gradient_uncentred : ~ forall (I K : finType) (key : I -> K -> R) (v : I -> R) (q h : K -> R) tau,
+  0 < tau -> inhabited I -> let p := softmax (fun j => dot (key j) q / tau) in
+  is_derive (fun t => mean (softmax (fun j => dot (key j) (fun k => q k + t * h k) / tau)) v) 0
+    (mean p (fun j => v j * dot (key j) h / tau)).
+Proof.
+move=> h; pose key (_ _ : unit) := 1.
+have d1 := h _ _ key (fun=> 1) (fun=> 0) (fun=> 1) 1 Rlt_0_1 (inhabits tt).
+have d2 := query_gradient key (fun=> 1) (fun=> 0) (fun=> 1) Rlt_0_1 (inhabits tt).
+have := is_derive_unique _ _ _ d2; rewrite (is_derive_unique _ _ _ d1).
+have hp := softmax_law (inhabits tt) (fun j : unit => dot (key j) (fun=> 0) / 1).
+have s1 (f : unit -> R) : \sum_i f i = f tt by rewrite (big_pred1 tt) //; case.
+have := proj2 hp; rewrite /mean !s1 => ->; rewrite /dot !s1 /key; lra.
+Qed.
+
+(* Both as one: the slope along every direction h, its bound, and where it is attained: two keys 1 and -1, which are the
+   values, so that both matrices have the norm of s, at the query zero and along h = 1.
+   Claim: layer.query-bound. *)
+Theorem query_bound_operator (I K L : finType) (key : I -> K -> R) (value : I -> L -> R) (q : K -> R) a b tau :
+  0 < tau -> inhabited I -> 0 <= a -> 0 <= b ->
+  (forall u : I -> R, norm (fun l => \sum_j (u j * value j l)) <= a * norm u) ->
+  (forall h, norm (fun j => dot (key j) h) <= b * norm h) ->
+  let p := softmax (fun j => dot (key j) q / tau) in
+  let slope := fun h l => (\sum_j (jacobian p (fun i => dot (key i) h) j * value j l)) / tau in
+  (forall h l, is_derive (fun t => mean (softmax (fun j => dot (key j) (fun k => q k + t * h k) / tau))
+    (fun j => value j l)) 0 (slope h l)) /\
+  (forall h, norm (slope h) <= / 2 * a * b / tau * norm h) /\
+  let s := fun b : bool => if b then 1 else -1 in
+  (forall u : bool -> R, Rabs (\sum_j (u j * s j)) <= norm s * norm u) /\
+  (forall t, norm (fun j => s j * t) = norm s * Rabs t) /\
+  (\sum_j (jacobian (softmax (fun j => s j * 0 / 1)) s j * s j)) / 1 = / 2 * norm s * norm s / 1.
+Proof.
+move=> t0 point a0 b0 hV hK p slope; have hp : law p := softmax_law point _.
+split=> [h l|]; last split=> [h|s].
+- refine (@eq_ind R _ (is_derive _ 0) (query_gradient key (fun j => value j l) q h t0 point) _ _); rewrite -/p.
+  apply: (eq_trans (y := dot (fun j => value j l) (jacobian p (fun j => dot (key j) h)) / tau)).
+    by rewrite jacobian_cov // /Rdiv {1 4}/mean -sumZr; apply: sum_ext => j; ring.
+  by congr (_ / tau); apply: sum_ext => j; ring.
+- exact: query_bound.
+split=> [u|]; last split=> [t|].
+- have := cauchy_schwarz u s; have := cauchy_schwarz (fun k => -1 * u k) s; rewrite dotZl.
+  have -> : norm (fun k => -1 * u k) = norm u by rewrite /norm; congr sqrt; apply: sum_ext => k'; ring.
+  by rewrite -/(dot u s) => c1 c2; apply: Rabs_le; lra.
+- rewrite /norm -sqrt_Rsqr_abs -sqrt_mult_alt; last exact: dot_ge0.
+  by congr sqrt; rewrite /dot -sumZr; apply: sum_ext => j; rewrite /Rsqr; ring.
+have -> : softmax (fun j => s j * 0 / 1) = fun=> / 2.
+  apply: functional_extensionality => j; rewrite /softmax /normaliser big_bool /= /Rdiv !Rmult_0_r Rmult_0_l exp_0.
+  by field.
+by rewrite /Rdiv Rinv_1 !Rmult_1_r; exact: query_bound_attained.
+Qed.

@@ -106,3 +106,10 @@ Proof.
   { apply Rmult_le_compat_l; [nra | exact hS]. }
   lra.
 Qed.
+
+(* Twin: the boxes reach to a = 7/10, where the second case is needed; t = 0. *)
+Theorem not_Q_positive_further : ~ forall a t : R, 0 <= a <= 7 / 10 -> 0 <= t <= 1 -> 0 < Q a t.
+Proof.
+  intros h; assert (k : 0 < Q (7 / 10) 0) by (apply h; lra).
+  assert (Q (7 / 10) 0 < 0) by (unfold Q, E; interval with (i_prec 40)); lra.
+Qed.

@@ -21,8 +21,9 @@ Implicit Types (s p v w : I -> R).
 (* J v. *)
 Definition jacobian p v i := p i * (v i - mean p v).
 
-(* J is diag(p) - p p^T. *)
-Lemma jacobian_matrix p v i : jacobian p v i = \sum_j (((if j == i then p i else 0) - p i * p j) * v j).
+(* J is diag(p) - p p^T.
+   Part of: softmax.jacobian. *)
+Theorem jacobian_matrix p v i : jacobian p v i = \sum_j (((if j == i then p i else 0) - p i * p j) * v j).
 Proof.
 have -> : \sum_j (((if j == i then p i else 0) - p i * p j) * v j) =
           \sum_j (if j == i then p j * v j else 0) + - p i * mean p v.
@@ -242,4 +243,17 @@ Theorem not_without_outer : ~ forall (I : finType) (p v : I -> R) i, law p -> ja
 Proof.
 have one : law (fun _ : unit => 1) by split=> [i|]; [lra | rewrite (big_pred1 tt) //; case].
 by move=> h; have := h [finType of unit] _ (fun=> 1) tt one; rewrite /jacobian (mean_const _ one); lra.
+Qed.
+
+(* Twin: the temperature forgotten; equal scores, tau = 2. *)
+Theorem not_jacobian_without_temperature : ~ forall (I : finType) (s v : I -> R) tau i, 0 < tau -> inhabited I ->
+  is_derive (fun t => softmax (fun j => (s j + t * v j) / tau) i) 0 (jacobian (softmax (fun j => s j / tau)) v i).
+Proof.
+have two : 0 < 2 by lra.
+pose v (b : bool) := if b then 1 else 0.
+move=> h; have d1 := h bool_finType (fun=> 0) v 2 true two (inhabits true).
+have [/(_ true) d2 _] := jacobian_temperature (fun _ : bool => 0) v two (inhabits true).
+have := is_derive_unique _ _ _ d2; rewrite (is_derive_unique _ _ _ d1).
+rewrite /jacobian /softmax /normaliser /mean !big_bool /v /=; have -> : 0 / 2 = 0 by field.
+by rewrite exp_0; lra.
 Qed.

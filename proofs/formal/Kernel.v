@@ -8,7 +8,7 @@
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
 From Coq Require Import Reals Lra Psatz.
-From Attention Require Import Finite Softmax Euclid Transport Diameter Prior.
+From Attention Require Import Finite Softmax Euclid Transport Diameter Prior IntervalStd.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Open Scope R_scope.
@@ -274,4 +274,48 @@ Proof.
 have hw : law (fun b : bool => if b then 1 / 4 else 3 / 4) by split=> [[]|]; rewrite ?big_bool /=; lra.
 move=> h; have := h [finType of bool] _ (fun=> 0) true hw.
 by rewrite /gibbs_law /gibbs_sum /softmax /normaliser /mean !big_bool /= exp_0; lra.
+Qed.
+
+(* Scores 1/2, -1/2 and the other way round: the laws are further apart than tanh(1/4). *)
+Lemma swapped_far : let w := fun _ : bool => / 2 in let a := fun b : bool => if b then / 2 else - / 2 in
+  let C := fun b c : bool => if b == c then 0 else 1 in
+  law w /\ exists z, W1 C (gibbs_law w a) (gibbs_law w (fun i => - a i)) z /\ tanh (1 / 4) < z.
+Proof.
+move=> w a C; have half : law w by split=> [b|]; rewrite ?big_bool /w /=; lra.
+pose b d := - a d; have hp := gibbs_law_law a half; have hq := gibbs_law_law b half; split=> //.
+case: (W1_exists (C := C) hp hq) => [i j|z hz]; first by rewrite /C; case: eqP; lra.
+exists z; split=> //; have low : dual (gibbs_law w a) (gibbs_law w b) a b <= z.
+  apply: (proj2 hz) => g hg; apply: weak_duality hg _ => i j.
+  by rewrite /C /b /a; case: i; case: j => /=; lra.
+move: low; rewrite /dual /mean !big_bool /gibbs_law /gibbs_sum /mean !big_bool /w /b /a /tanh /sinh /cosh /= => low.
+have : (exp (1 / 4) - exp (- (1 / 4))) / 2 / ((exp (1 / 4) + exp (- (1 / 4))) / 2) <
+    / 2 * exp (/ 2) / (/ 2 * exp (/ 2) + / 2 * exp (- / 2)) * / 2 + / 2 * exp (- / 2) / (/ 2 * exp (/ 2) +
+    / 2 * exp (- / 2)) * - / 2 + (/ 2 * exp (- / 2) / (/ 2 * exp (- / 2) + / 2 * exp (- - / 2)) * - / 2 +
+    / 2 * exp (- - / 2) / (/ 2 * exp (- / 2) + / 2 * exp (- - / 2)) * - - / 2) by interval with (i_prec 40).
+by lra.
+Qed.
+
+(* Twin: half of the argument where logits are moved; [swapped_far]. *)
+Theorem not_logits_quarter : ~ forall (I : finType) (w a b : I -> R) (C : I -> I -> R) D delta z, law w ->
+  (forall i, 0 < w i) -> (forall i, C i i = 0) -> (forall i j, C i j <= D) -> (forall i, Rabs (a i - b i) <= delta) ->
+  W1 C (gibbs_law w a) (gibbs_law w b) z -> z <= D * tanh (delta / 4).
+Proof.
+have [half [z [hz far]]] := swapped_far.
+pose a (b : bool) := if b then / 2 else - / 2; pose C (b c : bool) := if b == c then 0 else 1.
+move=> h; have := h bool_finType _ a (fun i => - a i) C 1 1 z half (fun _ => ltac:(lra)).
+move=> /(_ (fun i => ltac:(by rewrite /C eqxx))) /(_ (fun i j => ltac:(rewrite /C; case: eqP; lra))).
+by move=> /(_ (fun i => ltac:(rewrite /a; case: i; [rewrite Rabs_pos_eq | rewrite Rabs_left1]; lra))) /(_ hz); lra.
+Qed.
+
+(* Twin: and where queries are; [swapped_far]. *)
+Theorem not_queries_eighth : ~ forall (I : finType) (w a b : I -> R) (C : I -> I -> R) D o z, law w ->
+  (forall i, 0 < w i) -> (forall i, C i i = 0) -> (forall i j, C i j <= D) ->
+  (forall i j, a i - b i - (a j - b j) <= o) -> W1 C (gibbs_law w a) (gibbs_law w b) z -> z <= D * tanh (o / 8).
+Proof.
+have [half [z [hz far]]] := swapped_far.
+pose a (b : bool) := if b then / 2 else - / 2; pose C (b c : bool) := if b == c then 0 else 1.
+move=> h; have := h bool_finType _ a (fun i => - a i) C 1 2 z half (fun _ => ltac:(lra)).
+move=> /(_ (fun i => ltac:(by rewrite /C eqxx))) /(_ (fun i j => ltac:(rewrite /C; case: eqP; lra))).
+move=> /(_ (fun i j => ltac:(rewrite /a; case: i; case: j; lra))) /(_ hz).
+by have -> : 2 / 8 = 1 / 4 by [field]; lra.
 Qed.

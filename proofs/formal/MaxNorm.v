@@ -8,7 +8,7 @@ Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
 From Coq Require Import Reals Lra Psatz FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
-From Attention Require Import Finite Euclid Tilt Transport SharpW1 Least SharpW2 IntervalStd.
+From Attention Require Import Finite Euclid Tilt Transport SharpW1 DetourLeast SharpW2 IntervalStd.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Open Scope R_scope.

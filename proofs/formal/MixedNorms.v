@@ -281,3 +281,15 @@ have hp : law (fun _ : bool * bool => / 4) by split=> [b|]; rewrite ?four; lra.
 move=> h; case: (h _ _ (fun b : bool * bool => if b.1 then 1 else -1) hp) => [[[] c] /=|i]; [lra | lra |].
 rewrite (proj1 (proj2 (jacobian_sets hp)) (fun b => b.1)) /kept four /=; lra.
 Qed.
+
+(* Twin: from l_infinity to l_2 a half, the constant from l_2 to itself; equal weights, 1 and -1. *)
+Theorem not_l2_sup_half : ~ forall (I : finType) (p v : I -> R) c, law p -> (forall j, Rabs (v j) <= c) ->
+  norm (jacobian p v) <= c / 2.
+Proof.
+have half : law (fun _ : bool => / 2) by split=> [b|]; rewrite ?big_bool /=; lra.
+move=> h; have := h bool_finType _ (fun b => if b then 1 else -1) 1 half.
+move=> /(_ (fun b => ltac:(case: b; rewrite ?Rabs_Ropp Rabs_R1; lra))) k.
+have := norm_sq (jacobian (fun _ : bool => / 2) (fun b => if b then 1 else -1)).
+set N := norm _ in k *; have N0 : 0 <= N := norm_ge0 _.
+rewrite /dot /jacobian /mean !big_bool /=; nra.
+Qed.

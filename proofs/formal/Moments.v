@@ -153,3 +153,17 @@ have k : KL t (fun=> / 2) <= KL (fun _ : bool => / 2) (fun=> / 2).
 have z' : KL t (fun=> / 2) = 0 by apply: Rle_antisym => //; apply: Rle_trans k _; right.
 by have := proj1 (KL_eq0_dominated ht half dt) z' true; rewrite t1; lra.
 Qed.
+
+(* Twin: the entropy is at least the dual; a sure law and no moments. *)
+Theorem not_dual_reversed : ~ forall (I M : finType) (phi : M -> I -> R) p mu l, law p ->
+  (forall m, mean p (phi m) = mu m) -> lse (along l phi) - \sum_m (l m * mu m) <= entropy p.
+Proof.
+pose p (b : bool) := if b then 1 else 0.
+have hp : law p by split=> [[]|]; rewrite ?big_bool /p /=; lra.
+have s1 (f : unit -> R) : \sum_i f i = f tt by rewrite (big_pred1 tt) //; case.
+move=> h; have := h bool_finType unit_finType (fun _ _ => 0) p (fun=> 0) (fun=> 0) hp.
+have m0 (m : unit) : mean p (fun=> 0) = 0 by rewrite (mean_const _ hp).
+move=> /(_ m0); rewrite /lse /normaliser /along /entropy !big_bool !s1 /p /= !Rmult_0_l exp_0 ln_1.
+have : 0 < ln 2 by rewrite -ln_1; apply: ln_increasing; lra.
+by have -> : 2 = 1 + 1 by [ring]; lra.
+Qed.

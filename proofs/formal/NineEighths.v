@@ -13,10 +13,25 @@ Definition slope (q : R) := (q ^ 2 + 3 * q) / (1 + q) ^ 2.  (* at q = 2 b s^2 *)
 Lemma denominator (b s : R) : 0 < b -> 0 < 1 + 2 * b * s ^ 2.
 Proof. intros; assert (0 <= s ^ 2) by apply pow2_ge_0; nra. Qed.
 
-Lemma std_map_slope (b s : R) : 0 < b -> is_derive (std_map b) s (slope (2 * b * s ^ 2)).
+(* Its slope.
+   Part of: transport.distance-slope. *)
+Theorem std_map_slope (b s : R) : 0 < b -> is_derive (std_map b) s (slope (2 * b * s ^ 2)).
 Proof.
   intros hb; assert (h := denominator b s hb).
   unfold std_map, slope; auto_derive; [lra | field]; repeat split; lra.
+Qed.
+
+(* In v = 1 / (1 + 2 b s^2).
+   Claim: transport.distance-lipschitz. *)
+Theorem std_map_derivative (b s : R) : 0 < b -> let v := / (1 + 2 * b * s ^ 2) in
+  0 < v <= 1 /\ is_derive (std_map b) s (1 + v - 2 * v ^ 2) /\ 1 + v - 2 * v ^ 2 <= 9 / 8.
+Proof.
+  intros hb v; assert (h := denominator b s hb); assert (s2 := pow2_ge_0 s).
+  assert (e : slope (2 * b * s ^ 2) = 1 + v - 2 * v ^ 2) by (unfold slope, v; field; lra).
+  split; [|split].
+  - unfold v; split; [now apply Rinv_0_lt_compat|]; rewrite <- Rinv_1; apply Rinv_le_contravar; nra.
+  - rewrite <- e; now apply std_map_slope.
+  - assert (k := pow2_ge_0 (v - 1 / 4)); nra.
 Qed.
 
 (* The distance of the slope from 9/8 is a square. *)
@@ -54,6 +69,29 @@ Proof.
     assert (0 <= c ^ 2) by apply pow2_ge_0.
     assert (0 <= slope (2 * b * c ^ 2) <= 9 / 8) by (apply slope_at_most_9_8; nra).
     rewrite Rabs_pos_eq; lra.
+Qed.
+
+(* And no smaller constant serves: the slope at 2 b s^2 = 3.
+   Part of: transport.distance-slope. *)
+Theorem std_map_least (b c : R) : 0 < b ->
+  (forall s t, Rabs (std_map b s - std_map b t) <= c * Rabs (s - t)) -> 9 / 8 <= c.
+Proof.
+  intros hb h; destruct (Rle_dec (9 / 8) c) as [l|l]; [exact l|]; exfalso.
+  set (s := sqrt (3 / (2 * b))).
+  assert (q : 2 * b * s ^ 2 = 3).
+  { unfold s; rewrite <- Rsqr_pow2, Rsqr_sqrt; [field; lra | apply Rlt_le, Rdiv_lt_0_compat; lra]. }
+  assert (d := std_map_slope b s hb); rewrite q in d.
+  replace (slope 3) with (9 / 8) in d by (unfold slope; field); apply is_derive_Reals in d.
+  destruct (d (9 / 8 - c)) as [r hr]; [lra|]; assert (r0 := cond_pos r); set (t := r / 2).
+  assert (k : Rabs ((std_map b (s + t) - std_map b s) / t - 9 / 8) < 9 / 8 - c).
+  { apply hr; unfold t; [lra | rewrite Rabs_pos_eq; lra]. }
+  assert (g := h (s + t) s); replace (s + t - s) with t in g by ring; rewrite (Rabs_pos_eq t) in g by (unfold t; lra).
+  apply Rabs_def2 in k; destruct k as [_ k].
+  assert (k' : c < (std_map b (s + t) - std_map b s) / t) by lra.
+  apply (Rmult_lt_compat_r t) in k'; [|unfold t; lra].
+  replace ((std_map b (s + t) - std_map b s) / t * t) with (std_map b (s + t) - std_map b s) in k'
+    by (field; unfold t; lra).
+  assert (a := Rle_abs (std_map b (s + t) - std_map b s)); lra.
 Qed.
 
 (* Twin: it is no contraction, with the constant 1. *)

@@ -110,10 +110,25 @@ have -> : \sum_k (((if k == i then p i else 0) - p i * p k) * unit_vector j k) =
 by rewrite -big_mkcond big_pred1_eq.
 Qed.
 
-(* The variance of a variable in an interval; softmax.variance has three outcomes, and that the ends attain it.
-   Part of: softmax.variance. *)
-Theorem variance_quarter p v l u : law p -> (forall i, l <= v i <= u) -> variance p v <= / 4 * (u - l) ^ 2.
-Proof. by move=> hp h; have := popoviciu hp h; lra. Qed.
+(* The variance of a variable in an interval, attained by half of the mass at each end; softmax.variance has three
+   outcomes, here are any number.
+   Claim: softmax.variance. *)
+Theorem variance_quarter v l u : (forall i, l <= v i <= u) ->
+  (forall p, law p -> variance p v <= / 4 * (u - l) ^ 2) /\
+  (forall i j, v i = l -> v j = u -> exists p, law p /\ variance p v = / 4 * (u - l) ^ 2).
+Proof.
+move=> h; split=> [p hp|i j vi vj]; first by have := popoviciu hp h; lra.
+pose p k := (if k == i then / 2 else 0) + (if k == j then / 2 else 0).
+have hp : law p.
+  split=> [k|]; first by rewrite /p; case: (k == i); case: (k == j); lra.
+  by rewrite /p sumD -!big_mkcond !big_pred1_eq; lra.
+exists p; split=> //; rewrite variance_raw //.
+have m f : mean p f = / 2 * f i + / 2 * f j.
+  have -> : mean p f = \sum_k ((if k == i then / 2 * f k else 0) + (if k == j then / 2 * f k else 0)).
+    by apply: sum_ext => k; rewrite /p; case: (k == i); case: (k == j); ring.
+  by rewrite sumD -!big_mkcond !big_pred1_eq.
+by rewrite !m vi vj; field.
+Qed.
 
 (* From l_infinity to l_1: at most one.
    Part of: softmax.lipschitz. *)
@@ -170,4 +185,24 @@ move=> h; have := h [finType of bool] (fun=> / 2) (fun b => if b then 1 else 0) 
 rewrite /variance /mean !big_bool /= => k.
 suff : law (fun _ : bool => / 2) by move=> /k /(_ (fun b => ltac:(case: b; lra))); lra.
 by split=> [b|]; rewrite ?big_bool /=; lra.
+Qed.
+
+(* Twin: from l_1 to itself without the factor two; equal weights, a unit vector. *)
+Theorem not_l1_single : ~ forall (I : finType) (p v : I -> R) M, law p -> (forall j, p j * (1 - p j) <= M) ->
+  \sum_i Rabs (jacobian p v i) <= M * (\sum_j Rabs (v j)).
+Proof.
+have half : law (fun _ : bool => / 2) by split=> [b|]; rewrite ?big_bool /=; lra.
+have quarter (j : bool) : / 2 * (1 - / 2) <= / 4 by lra.
+move=> h; have := h bool_finType _ (unit_vector true) (/ 4) half quarter.
+have [_ ->] := jacobian_l1 half quarter.
+by rewrite big_bool /unit_vector /= Rabs_R1 Rabs_R0; lra.
+Qed.
+
+(* Twin: from l_infinity to l_1 half as much; [sup_l1_attained]. *)
+Theorem not_l1_sup_half : ~ forall (I : finType) (p v : I -> R) c, law p -> (forall j, Rabs (v j) <= c) ->
+  \sum_i Rabs (jacobian p v i) <= c / 2.
+Proof.
+have half : law (fun _ : bool => / 2) by split=> [b|]; rewrite ?big_bool /=; lra.
+move=> h; have := h bool_finType _ (fun b => if b then 1 else -1) 1 half.
+move=> /(_ (fun b => ltac:(case: b; rewrite ?Rabs_Ropp Rabs_R1; lra))); have := sup_l1_attained; rewrite /=; lra.
 Qed.

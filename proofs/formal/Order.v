@@ -117,3 +117,18 @@ have t : tanh (2 / 8) <= 1 / 4.
   by move: e'; rewrite t0; have := pow2_ge_0 (tanh c); lra.
 by lra.
 Qed.
+
+(* Twin: twice the lead in the exponent; two scores 1 and 0. *)
+Theorem not_cold_twice : ~ forall (I : finType) (s : I -> R) (A : pred I) top delta, inhabited I -> (exists i, A i) ->
+  (forall i, A i -> s i = top) -> (forall i, ~~ A i -> s i <= top - delta) -> lost A (softmax s) <=
+  (\sum_i (if A i then 0 else 1)) / (\sum_i (if A i then 1 else 0)) * exp (- (2 * delta)).
+Proof.
+move=> h; have := h [finType of bool] (fun b => if b then 1 else 0) (fun b => b) 1 1 (inhabits true)
+  (ex_intro _ true isT).
+move=> /(_ (fun b => ltac:(by case: b))) /(_ (fun b => ltac:(case: b => //= _; lra))).
+rewrite /lost /softmax /normaliser !big_bool /= exp_0.
+have -> : exp (- (2 * 1)) = / (exp 1 * exp 1) by rewrite exp_Ropp -exp_plus; congr (/ exp _); ring.
+set E := exp 1; have E1 : 2 <= E by have := exp_ineq1_le 1; rewrite -/E; lra.
+have : / (E * E) < / (E + 1) by apply: Rinv_lt_contravar; nra.
+by lra.
+Qed.

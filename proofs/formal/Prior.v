@@ -325,3 +325,48 @@ have -> : (exp (1 / 2) / (exp (1 / 2) + 1) - 1 / (1 + 1)) * (1 - 0) + (1 / (exp 
 have : 0 < (exp (1 / 2) - 1) / (2 * (exp (1 / 2) + 1)) by apply: Rdiv_lt_0_compat; lra.
 by lra.
 Qed.
+
+(* Twin: three for the two in the second bound; scores 1/2, -1/2 and the other way round. *)
+Theorem not_cocoercive_triple : ~ forall (I : finType) (x y : I -> R) tau, 0 < tau -> inhabited I ->
+  let p := softmax (fun i => x i / tau) in let q := softmax (fun i => y i / tau) in
+  3 * tau * (\sum_i (p i - q i) ^ 2) <= \sum_i ((p i - q i) * (x i - y i)).
+Proof.
+move=> h; have := h [finType of bool] (fun b => if b then / 2 else - / 2) (fun b => if b then - / 2 else / 2) 1 Rlt_0_1
+  (inhabits true).
+rewrite /softmax /normaliser !big_bool /=; set u := exp (/ 2 / 1); set v := exp (- / 2 / 1) => k.
+have : 0 < 3 * 1 * ((u / (u + v) - v / (v + u)) * ((u / (u + v) - v / (v + u)) * 1) +
+    (v / (u + v) - u / (v + u)) * ((v / (u + v) - u / (v + u)) * 1)) -
+  ((u / (u + v) - v / (v + u)) * (/ 2 - - / 2) + (v / (u + v) - u / (v + u)) * (- / 2 - / 2)).
+  by rewrite /u /v; interval with (i_prec 40).
+by lra.
+Qed.
+
+(* Twin: a law with mass where the prior has none; its divergence would be infinite and here counts nothing. *)
+Theorem not_gibbs_undominated : ~ forall (I : finType) (q s : I -> R) tau p, 0 < tau -> law q -> law p ->
+  mean p s - tau * KL p q <= tau * ln (gibbs_sum q (fun i => s i / tau)).
+Proof.
+pose q (b : bool) := if b then 1 else 0; pose p (b : bool) := if b then 0 else 1.
+have hq : law q by split=> [[]|]; rewrite ?big_bool /q /=; lra.
+have hp : law p by split=> [[]|]; rewrite ?big_bool /p /=; lra.
+have ln0 : ln 0 = 0 by rewrite /ln; case: Rlt_dec => // lt; case: (Rlt_irrefl _ lt).
+move=> h; have := h bool_finType q p 1 p Rlt_0_1 hq hp.
+rewrite /gibbs_sum /KL /mean !big_bool /q /p /= /Rdiv Rinv_1 Rinv_0 !Rmult_0_l !Rmult_0_r ln0 exp_0.
+by rewrite !Rmult_1_l ?Rplus_0_r ln_1; lra.
+Qed.
+
+(* Twin: two per cent more; equal scores, weights 55/100 and 45/100. *)
+Theorem not_strong_concavity_near : ~ forall (I : finType) (s : I -> R) tau p, 0 < tau -> law p ->
+  let best := softmax (fun i => s i / tau) in
+  51 / 100 * tau * l1 p best ^ 2 <= objective s tau best - objective s tau p.
+Proof.
+pose p (b : bool) := if b then 55 / 100 else 45 / 100.
+have hp : law p by split=> [[]|]; rewrite ?big_bool /p /=; lra.
+move=> h; have := h bool_finType (fun=> 0) 1 p Rlt_0_1 hp.
+have half i : softmax (fun _ : bool => 0 / 1) i = / 2.
+  by rewrite /softmax /normaliser big_bool /= /Rdiv Rmult_0_l exp_0; field.
+rewrite /l1 /objective /entropy /mean !big_bool !half /p /=.
+rewrite (Rabs_pos_eq (55 / 100 - / 2)); last by lra.
+rewrite (Rabs_left1 (45 / 100 - / 2)); last by lra.
+have : 55 / 100 * ln (55 / 100) + 45 / 100 * ln (45 / 100) - ln (/ 2) - 51 / 10000 < 0 by interval with (i_prec 40).
+by lra.
+Qed.

@@ -379,10 +379,8 @@ End Static.
 
 (* The atoms move along segments. *)
 Section Path.
-Variables (K I : finType) (B : K -> K -> R) (w : I -> R) (a : R) (x y : I -> K -> R).
+Variables (K I : finType) (B : K -> K -> R) (w : I -> R) (x y : I -> K -> R).
 Hypothesis hw : law w.
-Hypothesis a0 : 0 <= a.
-Hypothesis hB : forall u, norm (T B u) <= a * norm u.
 Hypothesis bx : forall i, norm (x i) <= 1.
 Hypothesis bz : forall i, norm (y i) <= 1.
 
@@ -432,14 +430,16 @@ Qed.
 Lemma phi_derivative r : is_derive phi r (mean w (speed B w (z r) h u)).
 Proof. by apply: is_derive_sum => i; apply: is_derive_scal; apply: token_derivative. Qed.
 
-Lemma phi_le : phi 1 - phi 0 <= E a * (1 + 2 * a) * mean w (fun j => norm (h j)).
+Lemma phi_le C : (forall r, 0 <= r <= 1 -> mean w (speed B w (z r) h u) <= C * mean w (fun j => norm (h j))) ->
+  phi 1 - phi 0 <= C * mean w (fun j => norm (h j)).
 Proof.
-case: (MVT_gen phi 0 1 (fun r => mean w (speed B w (z r) h u))) => [r _|r _|r [hr e]]; first exact: phi_derivative.
-  by apply: derivable_continuous_pt; exists (mean w (speed B w (z r) h u)); apply/is_derive_Reals;
+move=> hC; case: (MVT_gen phi 0 1 (fun r => mean w (speed B w (z r) h u))) => [r _|r _|r [hr e]].
+- exact: phi_derivative.
+- by apply: derivable_continuous_pt; exists (mean w (speed B w (z r) h u)); apply/is_derive_Reals;
     exact: phi_derivative.
 rewrite Rmin_left in hr; last by lra.
 rewrite Rmax_right in hr; last by lra.
-have := speed_sharp hw a0 hB (fun i => z_ball i hr) h hu; rewrite e; lra.
+have := hC r hr; rewrite e; lra.
 Qed.
 
 Lemma phi_ends : phi 1 - phi 0 = mean w (fun i => dot (u i) (minus (output B w y (y i)) (output B w x (x i)))).
@@ -459,13 +459,15 @@ by rewrite !e; ring.
 Qed.
 End Path.
 
-(* The same atoms moved: outputs move by at most e^(2a) (1 + 2a) times as much on average. *)
-Lemma moved (K I : finType) (B : K -> K -> R) (w : I -> R) a (x y : I -> K -> R) : law w -> 0 <= a ->
-  (forall u, norm (T B u) <= a * norm u) -> (forall i, norm (x i) <= 1) -> (forall i, norm (y i) <= 1) ->
+(* The same atoms moved: a bound of all speeds is one of the outputs' moves. *)
+Lemma moved_by (K I : finType) (B : K -> K -> R) (w : I -> R) C (x y : I -> K -> R) : law w ->
+  (forall z h u, (forall i, norm (z i) <= 1) -> (forall i, norm (u i) <= 1) ->
+    mean w (speed B w z h u) <= C * mean w (fun j => norm (h j))) ->
+  (forall i, norm (x i) <= 1) -> (forall i, norm (y i) <= 1) ->
   mean w (fun i => norm (minus (output B w x (x i)) (output B w y (y i)))) <=
-  E a * (1 + 2 * a) * mean w (fun i => norm (minus (x i) (y i))).
+  C * mean w (fun i => norm (minus (x i) (y i))).
 Proof.
-move=> hw a0 hB bx hy.
+move=> hw hC bx hy.
 pose d i := minus (output B w y (y i)) (output B w x (x i)).
 have sym (u v : K -> R) : norm (minus u v) = norm (minus v u).
   by rewrite /norm; congr sqrt; apply: sum_ext => k; rewrite /minus; ring.
@@ -479,7 +481,7 @@ have hu i : norm (u i) <= 1.
   rewrite Rinv_l; last by lra.
   by right; rewrite /norm -/(norm _); symmetry; apply: (Rsqr_inj _ _ (sqrt_pos _)); [lra|]; rewrite /Rsqr sqrt_sqrt;
     [rewrite {1}/u dotZl (dotC (d i)) du; field; lra | apply: dot_ge0].
-have := phi_le hw a0 hB bx hy hu; rewrite phi_ends -/d.
+have := phi_le hw (fun r hr => hC _ _ u (fun i => z_ball bx hy i hr) hu); rewrite phi_ends -/d.
 have -> : mean w (fun i => dot (u i) (minus (output B w y (y i)) (output B w x (x i)))) =
     mean w (fun i => norm (minus (output B w x (x i)) (output B w y (y i)))).
   by apply: mean_ext => i; rewrite -/(d i) du sym.
@@ -524,6 +526,36 @@ have e (s : I -> R) (f : I -> R) : mean (tilt w (fun l => s (pr l))) (fun l => f
 exact: (e (fun i => form B v (x i)) (fun i => x i k)).
 Qed.
 
+(* What serves for atoms that are moved, serves for laws: atoms are paired as a coupling has them. *)
+Lemma W1_moved (K I J : finType) (B : K -> K -> R) (D : (K -> R) -> (K -> R) -> R) C (p : I -> R) (q : J -> R)
+  (x : I -> K -> R) (y : J -> K -> R) before after : 0 < C ->
+  (forall (L : finType) (w : L -> R) (x y : L -> K -> R), law w -> (forall i, norm (x i) <= 1) ->
+    (forall i, norm (y i) <= 1) ->
+    mean w (fun i => D (output B w x (x i)) (output B w y (y i))) <= C * mean w (fun i => D (x i) (y i))) ->
+  law p -> (forall i, norm (x i) <= 1) -> (forall j, norm (y j) <= 1) ->
+  W1 (fun i j => D (x i) (y j)) p q before ->
+  W1 (fun i j => D (output B p x (x i)) (output B q y (y j))) p q after -> after <= C * before.
+Proof.
+move=> C0 hC hp hx hy [_ greatest] [lower _].
+suff : after / C <= before.
+  by move=> k; have := Rmult_le_compat_l C _ _ (Rlt_le _ _ C0) k; have -> : C * (after / C) = after by field; lra.
+apply: greatest => g hg; apply: (Rmult_le_reg_l C) => //.
+have -> : C * (after / C) = after by field; lra.
+apply: (Rle_trans _ _ _ (lower g hg)).
+have := hC _ _ (fun ij : I * J => x ij.1) (fun ij : I * J => y ij.2) (pairs_law hg hp) (fun ij => hx ij.1)
+  (fun ij => hy ij.2).
+have ex v : output B (fun ij : I * J => g ij.1 ij.2) (fun ij => x ij.1) v = output B p x v.
+  by apply: output_pairs => f; apply: mean_first hg f.
+have ey v : output B (fun ij : I * J => g ij.1 ij.2) (fun ij => y ij.2) v = output B q y v.
+  by apply: output_pairs => f; apply: mean_second hg f.
+rewrite (mean_pairs g (fun i j => D (x i) (y j))).
+have -> // : mean (fun ij : I * J => g ij.1 ij.2) (fun ij => D
+     (output B (fun ij : I * J => g ij.1 ij.2) (fun ij => x ij.1) (x ij.1))
+     (output B (fun ij : I * J => g ij.1 ij.2) (fun ij => y ij.2) (y ij.2))) =
+   cost (fun i j => D (output B p x (x i)) (output B q y (y j))) g.
+by rewrite -mean_pairs; apply: mean_ext => ij; rewrite ex ey.
+Qed.
+
 (* The theorem. Two laws with finitely many atoms in the unit ball, in any dimension.
    Part of: lipschitz.sharp-w1. *)
 Theorem attention_W1 (K I J : finType) (B : K -> K -> R) a (p : I -> R) (q : J -> R) (x : I -> K -> R)
@@ -535,23 +567,7 @@ Theorem attention_W1 (K I J : finType) (B : K -> K -> R) a (p : I -> R) (q : J -
   W1 (fun i j => norm (minus (output B p x (x i)) (output B q y (y j)))) p q after ->
   after <= exp (2 * a) * (1 + 2 * a) * before.
 Proof.
-move=> a0 hB hp hq hx hy [_ greatest] [lower _]; rewrite -/(E a); set C := E a * (1 + 2 * a).
-have C0 : 0 < C by apply: Rmult_lt_0_compat; [apply: exp_pos | lra].
-suff : after / C <= before.
-  by move=> k; have := Rmult_le_compat_l C _ _ (Rlt_le _ _ C0) k; have -> : C * (after / C) = after by field; lra.
-apply: greatest => g hg; apply: (Rmult_le_reg_l C) => //.
-have -> : C * (after / C) = after by field; lra.
-apply: (Rle_trans _ _ _ (lower g hg)).
-have := moved (x := fun ij : I * J => x ij.1) (y := fun ij :
-  I * J => y ij.2) (pairs_law hg hp) a0 hB (fun ij => hx ij.1) (fun ij => hy ij.2).
-have ex v : output B (fun ij : I * J => g ij.1 ij.2) (fun ij => x ij.1) v = output B p x v.
-  by apply: output_pairs => f; apply: mean_first hg f.
-have ey v : output B (fun ij : I * J => g ij.1 ij.2) (fun ij => y ij.2) v = output B q y v.
-  by apply: output_pairs => f; apply: mean_second hg f.
-rewrite (mean_pairs g (fun i j => norm (minus (x i) (y j)))) -/C.
-have -> // : mean (fun ij : I * J => g ij.1 ij.2) (fun ij => norm (minus
-     (output B (fun ij : I * J => g ij.1 ij.2) (fun ij => x ij.1) (x ij.1))
-     (output B (fun ij : I * J => g ij.1 ij.2) (fun ij => y ij.2) (y ij.2)))) =
-   cost (fun i j => norm (minus (output B p x (x i)) (output B q y (y j)))) g.
-by rewrite -mean_pairs; apply: mean_ext => ij; rewrite ex ey.
+move=> a0 hB hp _ hx hy; apply: (W1_moved (D := fun u v => norm (minus u v))) => // [|L w x' y' hw].
+  by apply: Rmult_lt_0_compat; [apply: exp_pos | lra].
+by apply: moved_by => // z h u hz hu; exact: speed_sharp.
 Qed.

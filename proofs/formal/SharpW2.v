@@ -8,7 +8,7 @@ Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
 From Coq Require Import Reals Lra Psatz FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
-From Attention Require Import Finite Softmax Euclid Jacobian Tilt Transport SharpW1 Sharp Least IntervalStd.
+From Attention Require Import Finite Softmax Euclid Jacobian Tilt Transport SharpW1 DetourLeast Least IntervalStd.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Open Scope R_scope.
@@ -202,10 +202,28 @@ have := Rmult_le_compat_l (dot u u * H) _ _ (Rmult_le_pos _ _ (dot_ge0 u) H0) (h
 Qed.
 End Query.
 
-(* The same atoms moved, in the mean square. *)
-Lemma moved_square (K I : finType) (B : K -> K -> R) (w : I -> R) a M (x y : I -> K -> R) : law w -> 0 <= a ->
+(* Cauchy and Schwarz for means. *)
+Lemma mean_product (I : finType) (w f g : I -> R) : law w ->
+  mean w (fun i => f i * g i) <= sqrt (mean w (fun i => f i ^ 2)) * sqrt (mean w (fun i => g i ^ 2)).
+Proof.
+move=> hw; have sq0 (s : I -> R) : 0 <= mean w (fun i => s i ^ 2).
+  by apply: sum_ge0 => i; apply: Rmult_le_pos; [apply: (proj1 hw) | apply: pow2_ge_0].
+apply: Rsqr_incr_0_var; last by apply: Rmult_le_pos; apply: sqrt_pos.
+set F := mean w (fun i => f i ^ 2); set G := mean w (fun i => g i ^ 2).
+have -> : Rsqr (sqrt F * sqrt G) = F * G.
+  by rewrite -[X in _ = X * _](sqrt_sqrt F (sq0 f)) -[X in _ = _ * X](sqrt_sqrt G (sq0 g)) /Rsqr; ring.
+rewrite Rsqr_pow2; apply: discriminant; [exact: sq0 | exact: sq0 | move=> t].
+have -> : F + 2 * t * mean w (fun i => f i * g i) + t ^ 2 * G = mean w (fun i => (f i + t * g i) ^ 2).
+  by rewrite -!meanZ -!meanD; apply: mean_ext => i; ring.
+exact: sq0.
+Qed.
+
+(* The same atoms moved, in the mean square: squares of the terms of the keys are at most X_i, of mean M^2 H. *)
+Lemma moved_square_by (K I : finType) (B : K -> K -> R) (w : I -> R) a M (x y : I -> K -> R) : law w -> 0 <= a ->
   (forall u, norm (T B u) <= a * norm u) -> (forall i, norm (x i) <= 1) -> (forall i, norm (y i) <= 1) -> 0 <= M ->
-  (forall v, 0 <= v <= 1 -> (exp (2 * a) * (1 - v) + v) * (1 + 4 * a ^ 2 * v * (1 - v)) <= M ^ 2) ->
+  (forall z h : I -> K -> R, (forall i, norm (z i) <= 1) -> exists X : I -> R, (forall i, 0 <= X i) /\
+    mean w X <= M ^ 2 * mean w (fun j => dot (h j) (h j)) /\ forall i u, mean (seen_by B w z i) (fun j => dot u (h j) +
+      form B (z i) (h j) * (dot u (z j) - mean (seen_by B w z i) (fun j => dot u (z j)))) ^ 2 <= dot u u * X i) ->
   mean w (fun i => norm (minus (output B w x (x i)) (output B w y (y i))) ^ 2) <=
   (a + M) ^ 2 * mean w (fun i => norm (minus (x i) (y i)) ^ 2).
 Proof.
@@ -230,51 +248,56 @@ case: (MVT_gen phi 0 1 (fun r => mean w (speed B w (z r) h u))) => [r _|r _|r [h
 rewrite Rmin_left in hr; last by lra.
 rewrite Rmax_right in hr; last by lra.
 have bz i : norm (z r i) <= 1 := z_ball bx hy i hr.
-have row i : speed B w (z r) h u i <= norm (u i) * (a * norm (h i) + M * sqrt H).
+case: (hM (z r) h bz) => X [X0 [total keys]].
+have row i : speed B w (z r) h u i <= a * (norm (u i) * norm (h i)) + norm (u i) * sqrt (X i).
   have hp : law (seen_by B w (z r) i) by apply: tilt_law.
-  have q := query_le a0 hB bz (u i) (h i) hp; have k := keys_le hw a0 hB bz h i (u i) hM.
+  have q := query_le a0 hB bz (u i) (h i) hp; have k := keys i (u i).
   rewrite /speed -/(seen_by B w (z r) i); set p := seen_by _ _ _ _ in hp q k *.
   set f := fun j => dot (u i) (z r j) in q k *.
-  have {}k : mean p (fun j => dot (u i) (h j) + form B (z r i) (h j) * (f j - mean p f)) <= norm (u i) * (M * sqrt H).
-    apply: Rsqr_incr_0_var; last by apply: Rmult_le_pos; [apply: norm_ge0 | apply: Rmult_le_pos => //; apply: sqrt_pos].
-    have -> : Rsqr (norm (u i) * (M * sqrt H)) = dot (u i) (u i) * M ^ 2 * H.
-      by rewrite /Rsqr -norm_sq -{3}(sqrt_sqrt H) //; ring.
-    by rewrite /Rsqr; move: k; rewrite /= Rmult_1_r.
+  have {}k : mean p (fun j => dot (u i) (h j) + form B (z r i) (h j) * (f j - mean p f)) <= norm (u i) * sqrt (X i).
+    apply: Rsqr_incr_0_var; last by apply: Rmult_le_pos; [apply: norm_ge0 | apply: sqrt_pos].
+    have -> : Rsqr (norm (u i) * sqrt (X i)) = dot (u i) (u i) * X i.
+      by rewrite /Rsqr -norm_sq -{3}(sqrt_sqrt (X i)) //; ring.
+    by rewrite Rsqr_pow2.
   have -> : mean p (fun j => dot (u i) (h j)) +
       mean p (fun j => (form B (h i) (z r j) + form B (z r i) (h j)) * (f j - mean p f)) =
       mean p (fun j => form B (h i) (z r j) * (f j - mean p f)) +
       mean p (fun j => dot (u i) (h j) + form B (z r i) (h j) * (f j - mean p f)).
     by rewrite -!meanD; apply: mean_ext => j; ring.
   by have := Rplus_le_compat _ _ _ _ q k => s; apply: Rle_trans s _; right; ring.
-have rows : D <= mean w (fun i => norm (u i) * (a * norm (h i) + M * sqrt H)).
-  by apply: Rle_trans (mean_le hw row); right; rewrite -ends -[LHS]/(phi 1 - phi 0) e; ring.
+have rows : D <= a * mean w (fun i => norm (u i) * norm (h i)) + mean w (fun i => norm (u i) * sqrt (X i)).
+  by rewrite -meanZ -meanD; apply: Rle_trans (mean_le hw row); right; rewrite -ends -[LHS]/(phi 1 - phi 0) e; ring.
 have nu : mean w (fun i => norm (u i) ^ 2) = D by apply: mean_ext => i; rewrite -norm_sq; ring.
 have nh : mean w (fun i => norm (h i) ^ 2) = H by apply: mean_ext => i; rewrite -norm_sq; ring.
-have c1 : mean w (fun i => norm (u i)) ^ 2 <= D.
-  by have := variance_ge0 (fun i => norm (u i)) hw; rewrite variance_raw // nu; lra.
-have c2 : mean w (fun i => norm (u i) * norm (h i)) ^ 2 <= D * H.
-  apply: discriminant => // t; rewrite -nu -nh.
-  have -> : mean w (fun i => norm (u i) ^ 2) + 2 * t * mean w (fun i => norm (u i) * norm (h i)) +
-      t ^ 2 * mean w (fun i => norm (h i) ^ 2) = mean w (fun i => (norm (u i) + t * norm (h i)) ^ 2).
-    by rewrite -!meanZ -!meanD; apply: mean_ext => i; ring.
-  by apply: sum_ge0 => i; apply: Rmult_le_pos; [apply: (proj1 hw) | apply: pow2_ge_0].
-have split_ : mean w (fun i => norm (u i) * (a * norm (h i) + M * sqrt H)) =
-    a * mean w (fun i => norm (u i) * norm (h i)) + M * sqrt H * mean w (fun i => norm (u i)).
-  by rewrite -!meanZ -meanD; apply: mean_ext => i; ring.
-rewrite split_ in rows; have s0 := sqrt_pos H; have t0 := sqrt_pos D.
+have nX : mean w (fun i => sqrt (X i) ^ 2) = mean w X by apply: mean_ext => i; rewrite -Rsqr_pow2 Rsqr_sqrt.
+have b1 := mean_product (fun i => norm (u i)) (fun i => sqrt (X i)) hw.
+have b2 := mean_product (fun i => norm (u i)) (fun i => norm (h i)) hw; rewrite nu nh in b2; rewrite nu nX in b1.
+have s0 := sqrt_pos H; have t0 := sqrt_pos D.
 have sD := sqrt_sqrt D D0; have sH := sqrt_sqrt H H0.
-have b1 : mean w (fun i => norm (u i)) <= sqrt D.
-  apply: Rsqr_incr_0_var => //; rewrite /Rsqr sD; lra.
-have b2 : mean w (fun i => norm (u i) * norm (h i)) <= sqrt D * sqrt H.
-  apply: Rsqr_incr_0_var; last exact: Rmult_le_pos.
-  by have -> : Rsqr (sqrt D * sqrt H) = D * H by [rewrite /Rsqr -{3}sD -{3}sH; ring]; rewrite /Rsqr; lra.
+have b3 : sqrt (mean w X) <= M * sqrt H.
+  rewrite -(sqrt_square M M0) -sqrt_mult_alt; last by apply: Rmult_le_pos.
+  by apply: sqrt_le_1_alt; have -> : M * M * H = M ^ 2 * H by ring.
 have whole : D <= (a + M) * sqrt H * sqrt D.
-  have := Rmult_le_compat_l a _ _ a0 b2; have := Rmult_le_compat_l (M * sqrt H) _ _ (Rmult_le_pos _ _ M0 s0) b1; lra.
+  have := Rmult_le_compat_l a _ _ a0 b2; have := Rmult_le_compat_l _ _ _ t0 b3; lra.
 have root : sqrt D <= (a + M) * sqrt H.
   case: t0 => [t0|<-]; last by apply: Rmult_le_pos; lra.
   by apply: (Rmult_le_reg_r (sqrt D)) => //; rewrite sD.
 have -> : (a + M) ^ 2 * H = ((a + M) * sqrt H) * ((a + M) * sqrt H) by rewrite -{1}sH; ring.
 by rewrite -sD; apply: Rmult_le_compat.
+Qed.
+
+Lemma moved_square (K I : finType) (B : K -> K -> R) (w : I -> R) a M (x y : I -> K -> R) : law w -> 0 <= a ->
+  (forall u, norm (T B u) <= a * norm u) -> (forall i, norm (x i) <= 1) -> (forall i, norm (y i) <= 1) -> 0 <= M ->
+  (forall v, 0 <= v <= 1 -> (exp (2 * a) * (1 - v) + v) * (1 + 4 * a ^ 2 * v * (1 - v)) <= M ^ 2) ->
+  mean w (fun i => norm (minus (output B w x (x i)) (output B w y (y i))) ^ 2) <=
+  (a + M) ^ 2 * mean w (fun i => norm (minus (x i) (y i)) ^ 2).
+Proof.
+move=> hw a0 hB bx hy M0 hM; apply: moved_square_by => // z h hz; set H := mean w _.
+have H0 : 0 <= H by apply: sum_ge0 => i; apply: Rmult_le_pos; [apply: (proj1 hw) | apply: dot_ge0].
+exists (fun=> M ^ 2 * H); rewrite (mean_const _ hw); split=> [i|].
+  by apply: Rmult_le_pos => //; apply: pow2_ge_0.
+split=> [|i u]; first by lra.
+by rewrite -Rmult_assoc; exact: (keys_le hw a0 hB hz h i u hM).
 Qed.
 
 (* The theorem, for squares. The second part: M = e^a (1 + a) serves.
@@ -288,30 +311,13 @@ Theorem attention_W2 (K I J : finType) (B : K -> K -> R) a M (p : I -> R) (q : J
     after <= (a + M) ^ 2 * before) /\
   after <= (a + exp a * (1 + a)) ^ 2 * before.
 Proof.
-move=> a0 hB hp hq hx hy [_ greatest] [lower _].
+move=> a0 hB hp hq hx hy before_ after_.
 have main N : 0 <= N ->
     (forall v, 0 <= v <= 1 -> (exp (2 * a) * (1 - v) + v) * (1 + 4 * a ^ 2 * v * (1 - v)) <= N ^ 2) ->
     after <= (a + N) ^ 2 * before.
-  move=> N0 hN; set C := (a + N) ^ 2.
-  have N1 : 1 <= N ^ 2 by have := hN 1 ltac:(lra); lra.
-  have C0 : 0 < C by rewrite /C; nra.
-  suff : after / C <= before.
-    by move=> k; have := Rmult_le_compat_l C _ _ (Rlt_le _ _ C0) k; have -> : C * (after / C) = after by field; lra.
-  apply: greatest => g hg; apply: (Rmult_le_reg_l C) => //.
-  have -> : C * (after / C) = after by field; lra.
-  apply: (Rle_trans _ _ _ (lower g hg)).
-  have := moved_square (x := fun ij : I * J => x ij.1) (y := fun ij : I * J => y ij.2) (pairs_law hg hp) a0 hB
-    (fun ij => hx ij.1) (fun ij => hy ij.2) N0 hN.
-  have ex v : output B (fun ij : I * J => g ij.1 ij.2) (fun ij => x ij.1) v = output B p x v.
-    by apply: output_pairs => f; apply: mean_first hg f.
-  have ey v : output B (fun ij : I * J => g ij.1 ij.2) (fun ij => y ij.2) v = output B q y v.
-    by apply: output_pairs => f; apply: mean_second hg f.
-  rewrite (mean_pairs g (fun i j => norm (minus (x i) (y j)) ^ 2)) -/C.
-  have -> // : mean (fun ij : I * J => g ij.1 ij.2) (fun ij => norm (minus
-       (output B (fun ij : I * J => g ij.1 ij.2) (fun ij => x ij.1) (x ij.1))
-       (output B (fun ij : I * J => g ij.1 ij.2) (fun ij => y ij.2) (y ij.2))) ^ 2) =
-     cost (fun i j => norm (minus (output B p x (x i)) (output B q y (y j))) ^ 2) g.
-  by rewrite -mean_pairs; apply: mean_ext => ij; rewrite ex ey.
+  move=> N0 hN; have N1 : 1 <= N ^ 2 by have := hN 1 ltac:(lra); lra.
+  apply: (W1_moved (D := fun u v => norm (minus u v) ^ 2)) before_ after_ => // [|L w x' y' hw h1 h2]; first by nra.
+  exact: moved_square.
 split; first exact: main.
 have e := exp_pos a.
 have ee : exp (2 * a) = exp a * exp a by rewrite -exp_plus; congr exp; ring.
@@ -341,23 +347,22 @@ Theorem not_polynomial_square : ~ forall (K I : finType) (B : K -> K -> R) (w : 
 Proof.
 have he : 0 < / 1000 < 1 by lra.
 have a0 : 0 <= 3 by lra.
-have ball s b : 0 <= s <= 1 -> norm (places tt s b) <= 1.
-  by move=> hs; rewrite norm_unit /places /=; apply: Rabs_le; case: b; lra.
-move=> h; have := h _ _ (line tt 3) (masses (/ 1000)) 3 (places tt 0) (places tt (/ 10)) (masses_law he) a0
-  (line_norm tt a0) (fun b => ball 0 b ltac:(lra)) (fun b => ball (/ 10) b ltac:(lra)).
-have o s b : output (line tt 3) (masses (/ 1000)) (places tt s) (places tt s b) tt =
-    out 3 (/ 1000) (places tt s b tt) s.
-  by rewrite places_axis (output_line tt 3 he) /axis /=.
-rewrite /mean !sum_bool /masses !norm_unit /minus !o /places /= => le.
-have big : / 1000 < (out 3 (/ 1000) 1 (/ 10) - out 3 (/ 1000) 1 0) ^ 2.
-  by rewrite /out /heavy /light; interval with (i_prec 40).
-move: le.
-set d := out 3 (/ 1000) 1 0 - out 3 (/ 1000) 1 (/ 10); set e := out _ _ (-1 + 0) 0 - _.
-have -> : 1 - 1 = 0 by ring.
-have -> : -1 + 0 - (-1 + / 10) = - / 10 by field.
-rewrite Rabs_R0 Rabs_Ropp (Rabs_pos_eq (/ 10)); last by lra.
-have d2 : Rabs d * (Rabs d * 1) = d ^ 2 by rewrite -(pow2_abs d); ring.
-have e2 : 0 <= Rabs e * (Rabs e * 1) by have := Rabs_pos e; nra.
-have dd : d ^ 2 = (out 3 (/ 1000) 1 (/ 10) - out 3 (/ 1000) 1 0) ^ 2 by rewrite /d; ring.
-by rewrite d2 dd; lra.
+pose at_ x := axis tt x; have near s b : 0 <= s < 1 -> norm (places (at_ 1) (at_ (-1)) s b) <= 1.
+  move=> hs; apply: (places_ball Rlt_0_1) => //; first by rewrite /at_ axis_norm Rabs_R1; lra.
+  by rewrite /dot sum_unit /at_ /axis /=; ring.
+move=> h; have := h _ _ (line tt 3) (masses (/ 1000)) 3 (places (at_ 1) (at_ (-1)) 0) (places (at_ 1) (at_ (-1)) (/ 10))
+  (masses_law he) a0 (fun u => line_norm tt u a0) (fun b => near 0 b ltac:(lra)) (fun b => near (/ 10) b ltac:(lra)).
+have o s v : output (line tt 3) (masses (/ 1000)) (places (at_ 1) (at_ (-1)) s) v tt =
+    1 + share (/ 1000) (s - 2) (3 * v tt * (2 - s)).
+  rewrite /output /centre /seen mean_two // !form_line /places /at_ /axis /=; congr (_ + share _ _ _); ring.
+rewrite /mean !sum_bool /masses !norm_unit /minus !o /places /at_ /axis /= => le.
+have big : / 1000 < (share (/ 1000) (/ 10 - 2) (3 * 1 * (2 - / 10)) - share (/ 1000) (0 - 2) (3 * 1 * (2 - 0))) ^ 2.
+  by rewrite /share; interval with (i_prec 40).
+have sq u : Rabs u * (Rabs u * 1) = u ^ 2 by rewrite -(pow2_abs u); ring.
+move: le; rewrite !sq; set far := (_ - _) ^ 2 in big; set light := (1 + share _ _ (3 * ((1 - 0) * -1) * _) - _) ^ 2.
+have -> : (1 + share (/ 1000) (0 - 2) (3 * 1 * (2 - 0)) - (1 + share (/ 1000) (/ 10 - 2) (3 * 1 * (2 - / 10)))) ^ 2 =
+    far.
+  by rewrite /far; ring.
+by have := pow2_ge_0 (1 + share (/ 1000) (0 - 2) (3 * ((1 - 0) * -1) * (2 - 0)) -
+  (1 + share (/ 1000) (/ 10 - 2) (3 * ((1 - / 10) * -1) * (2 - / 10)))); rewrite -/light; lra.
 Qed.

@@ -16,9 +16,8 @@ Open Scope R_scope.
 
 Definition two (B x y : R) := (exp (B * x * x) * x + exp (B * x * y) * y) / (exp (B * x * x) + exp (B * x * y)).
 
-(* Two tokens come together by this factor.
-   Part of: lipschitz.two-tokens. *)
-Theorem two_tokens_ratio B x y : x <> y ->
+(* Two tokens come together by this factor. *)
+Lemma two_tokens_ratio B x y : x <> y ->
   let u := B / 4 * (x ^ 2 - y ^ 2) in let v := B / 4 * (x - y) ^ 2 in
   (two B x y - two B y x) / (x - y) = (tanh (u + v) - tanh (u - v)) / 2.
 Proof.
@@ -37,6 +36,38 @@ have -> : (B * y * y - B * y * x) / 2 = - (u - v) by rewrite /u /v; field.
 have odd z : tanh (- z) = - tanh z.
   rewrite /tanh /sinh /cosh Ropp_involutive; have := exp_pos z; have := exp_pos (- z) => *; field; lra.
 by rewrite odd; field.
+Qed.
+
+(* In closed form, and how much nearer than two opposite tokens at the same distance, of which u is zero.
+   Claim: lipschitz.two-tokens. *)
+Theorem two_tokens_nearer B x y : x <> y ->
+  let u := B / 4 * (x ^ 2 - y ^ 2) in let v := B / 4 * (x - y) ^ 2 in
+  let factor := (two B x y - two B y x) / (x - y) in
+  factor = (tanh (u + v) - tanh (u - v)) / 2 /\ factor = tanh v / (1 + (sinh u / cosh v) ^ 2) /\
+  tanh v - factor = tanh v * (sinh u ^ 2 / (cosh u ^ 2 + sinh v ^ 2)) /\ Rabs factor <= Rabs (tanh v) /\
+  (u = 0 -> factor = tanh v).
+Proof.
+move=> ne u v factor; have e : factor = (tanh (u + v) - tanh (u - v)) / 2 := two_tokens_ratio B ne.
+have cu : 1 <= cosh u ^ 2 - sinh u ^ 2 <= 1.
+  by have := exp_Ropp u; have := exp_pos u => p i; rewrite /cosh /sinh i; split; right; field; lra.
+have cv : 1 <= cosh v ^ 2 - sinh v ^ 2 <= 1.
+  by have := exp_Ropp v; have := exp_pos v => p i; rewrite /cosh /sinh i; split; right; field; lra.
+have pc z : 0 < cosh z by have := exp_pos z; have := exp_pos (- z); rewrite /cosh; lra.
+have su := pow2_ge_0 (sinh u); have sv := pow2_ge_0 (sinh v); have q := pow_lt _ 2 (pc v).
+have closed : factor = tanh v / (1 + (sinh u / cosh v) ^ 2).
+  rewrite e /tanh; have -> : 1 + (sinh u / cosh v) ^ 2 = (cosh v ^ 2 + sinh u ^ 2) / cosh v ^ 2.
+    by field; have := pc v; lra.
+  have p := exp_pos u; have p' := exp_pos v; have i := exp_Ropp u; have i' := exp_Ropp v.
+  have pp := Rmult_lt_0_compat _ _ p p'.
+  rewrite /sinh /cosh !exp_Ropp /Rminus !exp_plus !exp_Ropp; field; repeat split; nra.
+have short : tanh v - factor = tanh v * (sinh u ^ 2 / (cosh u ^ 2 + sinh v ^ 2)).
+  have -> : cosh u ^ 2 + sinh v ^ 2 = cosh v ^ 2 + sinh u ^ 2 by lra.
+  by rewrite closed; field; have := pc v; split; [lra | nra].
+do 3! split=> //; split=> [|z].
+  rewrite closed /Rdiv Rabs_mult -[X in _ <= X]Rmult_1_r; apply: Rmult_le_compat_l; first exact: Rabs_pos.
+  have k := pow2_ge_0 (sinh u / cosh v); rewrite Rabs_pos_eq; last by left; apply: Rinv_0_lt_compat; lra.
+  by rewrite -Rinv_1; apply: Rinv_le_contravar; lra.
+by rewrite closed z sinh_0 /Rdiv Rmult_0_l pow_ne_zero // Rplus_0_r Rinv_1; ring.
 Qed.
 
 (* The middle of three tokens 0, c, -c: the slope of its output in its own place is (1 + 2 c^2) / 3, beyond every bound.
@@ -94,3 +125,16 @@ Qed.
 (* Twin: not bounded by 1000, as derivatives of a layer would be that had such a constant. *)
 Theorem not_bounded_slope : ~ forall c, (1 + 2 * c ^ 2) / 3 <= 1000.
 Proof. by move=> h; have := h 40; lra. Qed.
+
+(* Twin: nearer by one per cent than two opposite tokens; 1 and -1. *)
+Theorem not_two_tokens_near : ~ forall B x y, x <> y ->
+  Rabs ((two B x y - two B y x) / (x - y)) <= 99 / 100 * Rabs (tanh (B / 4 * (x - y) ^ 2)).
+Proof.
+move=> h; have ne : 1 <> -1 by lra.
+have := h 1 1 (-1) ne; have [_ [_ [_ [_ ->]]]] := two_tokens_nearer 1 ne; last by ring.
+have -> : 1 / 4 * (1 - -1) ^ 2 = 1 by field.
+have t : 0 < tanh 1.
+  rewrite /tanh /sinh /cosh; have l : exp (Ropp 1) < exp 1 by apply: exp_increasing; lra.
+  by have := exp_pos (Ropp 1) => p; apply: Rdiv_lt_0_compat; lra.
+by rewrite Rabs_pos_eq; lra.
+Qed.

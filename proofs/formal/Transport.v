@@ -68,11 +68,11 @@ Qed.
 (* What the suite computes: costs rounded down and up, any potential u, its transform rounded down, any coupling.
    Part of: distance.stopped-early. *)
 Theorem certificate Clo C Chi a b u v g w :
-  law b -> (forall i, 0 <= a i) -> (forall i j, Clo i j <= C i j <= Chi i j) -> (forall i j, v j <= Clo i j - u i) ->
+  (forall i j, Clo i j <= C i j <= Chi i j) -> (forall i j, v j <= Clo i j - u i) ->
     coupling a b g ->
   W1 C a b w -> dual a b u v <= w <= cost Chi g.
 Proof.
-move=> _ _ hC hv hg [lower greatest]; split.
+move=> hC hv hg [lower greatest]; split.
   apply: greatest => h hh; apply: weak_duality => // i j; have := hv i j; have := hC i j; lra.
 apply: (Rle_trans _ (cost C g)); first exact: lower.
 by apply: sum_le => i; apply: sum_le => j; apply: Rmult_le_compat_l; [apply: (proj1 hg) | have := hC i j; lra].
@@ -102,4 +102,19 @@ move=> h; have := h [finType of unit] [finType of unit] (fun _ _ => 0) (fun _ _ 
   (fun=> 0).
 rewrite /dual /mean /cost !e => k; suff : 1 * 1 + 1 * 0 <= 1 * 0 by lra.
 by apply: k; split; [move=> i j; lra | split=> i; rewrite e].
+Qed.
+
+(* Twin: a function of slope two; one atom at 1 and one at 0. *)
+Theorem not_slope_two : ~ forall (I J : finType) (X : Type) (d : X -> X -> R) (x : I -> X) (y : J -> X) a b (f : X -> R)
+    w,
+  (forall p q, f p - f q <= 2 * d p q) -> W1 (fun i j => d (x i) (y j)) a b w ->
+  mean a (fun i => f (x i)) - mean b (fun j => f (y j)) <= w.
+Proof.
+have e (f : unit -> R) : \sum_i f i = f tt by rewrite (big_pred1 tt) //; case.
+have one : law (fun _ : unit => 1) by split=> [_|]; [lra | rewrite e].
+pose d s t := Rabs (s - t).
+case: (W1_exists (C := fun _ _ : unit => d 1 0) one one) => [i j|w hw]; first exact: Rabs_pos.
+have le := proj1 hw _ (product_coupling one one); rewrite /cost !e /d Rminus_0_r Rabs_R1 in le.
+move=> h; have := h unit_finType unit_finType R d (fun=> 1) (fun=> 0) (fun=> 1) (fun=> 1) (fun s => 2 * s) w.
+move=> /(_ (fun s t => ltac:(have := Rle_abs (s - t); rewrite /d; lra))) /(_ hw); rewrite /mean !e; lra.
 Qed.
