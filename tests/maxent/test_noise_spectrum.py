@@ -49,7 +49,7 @@ def test_of_one_step_the_bound_is_closed():
 @pytest.mark.parametrize("variance", [1e-12, 1e-40, 1e-300])
 def test_of_small_variance_the_bound_is_in_proportion_to_the_deviation(variance):
     found, larger = second_value_bound(1000, variance), second_value_bound(1000, 1e-10)
-    assert found.hi / math.sqrt(variance) == pytest.approx(larger.hi / 1e-5, rel=1e-9)
+    assert found.hi / math.sqrt(variance) == pytest.approx(larger.hi / 1e-5, rel=1e-9, abs=0.0)
     assert found.lo > 0.0
     assert found.width <= 1e-14 * found.hi
 
