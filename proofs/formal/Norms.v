@@ -115,14 +115,14 @@ Qed.
    Claim: softmax.variance. *)
 Theorem variance_quarter v l u : (forall i, l <= v i <= u) ->
   (forall p, law p -> variance p v <= / 4 * (u - l) ^ 2) /\
-  (forall i j, v i = l -> v j = u -> exists p, law p /\ variance p v = / 4 * (u - l) ^ 2).
+  (forall i j, v i = l -> v j = u -> let p := fun k => (if k == i then / 2 else 0) + (if k == j then / 2 else 0) in
+    law p /\ variance p v = / 4 * (u - l) ^ 2).
 Proof.
-move=> h; split=> [p hp|i j vi vj]; first by have := popoviciu hp h; lra.
-pose p k := (if k == i then / 2 else 0) + (if k == j then / 2 else 0).
+move=> h; split=> [p hp|i j vi vj p]; first by have := popoviciu hp h; lra.
 have hp : law p.
   split=> [k|]; first by rewrite /p; case: (k == i); case: (k == j); lra.
   by rewrite /p sumD -!big_mkcond !big_pred1_eq; lra.
-exists p; split=> //; rewrite variance_raw //.
+split=> //; rewrite variance_raw //.
 have m f : mean p f = / 2 * f i + / 2 * f j.
   have -> : mean p f = \sum_k ((if k == i then / 2 * f k else 0) + (if k == j then / 2 * f k else 0)).
     by apply: sum_ext => k; rewrite /p; case: (k == i); case: (k == j); ring.
