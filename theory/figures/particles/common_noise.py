@@ -13,7 +13,7 @@ from theory.figures import _style as style
 from theory.figures._style import Figure
 from theory.particles.studies import common_noise
 
-TITLE = "above a threshold of beta two tokens under one noise may end opposite to each other"
+TITLE = "above a threshold of beta two tokens may end opposite under one noise"
 STUDY = common_noise.chances
 CLAIMS = ("common-noise.antipodal", "common-noise.threshold")
 
