@@ -1,8 +1,8 @@
 """How many claims of each room have a written proof, and a refereed one: ``python -m tests.count_proofs``.
 
-Claims that are made in loops, those of reported experiments, are measured and not proved; they are not counted.
-``python -m tests.count_proofs --refereed ID ...`` notes that somebody who did not write the proofs of these claims has
-re-derived them, as they stand.
+Claims that are made in loops, comparisons of trained arms, are measured and have no theorem; the last line counts
+those that a file lists as such. ``python -m tests.count_proofs --refereed ID ...`` notes that somebody who did not
+write the proofs of these claims has re-derived them, as they stand.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 
-from tests.test_proofs import PROVED, REFEREED, ROOT, claims_of, fingerprint, refereed
+from tests.test_proofs import MEASURED, PROVED, RECORDED, REFEREED, ROOT, claims_of, fingerprint, refereed
 
 
 def lines():
-    """Yield a line for each room, with the claims that lack a section where some have one, and one for all."""
+    """Yield a line for each room, with the claims that lack a section where some have one, for all, and the rest."""
     proved = {heading for _, heading, _ in (section.values for section in PROVED)}
     read = set(refereed())
     rooms = defaultdict(list)
@@ -26,6 +26,9 @@ def lines():
         named = " ".join(left) if room != "all" and len(left) < len(names) else ""
         both = f"{len(names) - len(left):4} of {len(names):4} claims, {len(read & set(names)):4} refereed"
         yield f"{room:12} {both} {named}".rstrip()
+    listed = {place.values[1] for place in MEASURED}
+    nowhere = RECORDED - proved - listed
+    yield f"{'measured':12} {len(listed):4} of {len(RECORDED):4} claims only; {len(nowhere)} without section or place"
 
 
 def note(ids):
