@@ -64,9 +64,21 @@ MEASURED = [pytest.param(path, name, id=name) for path, text in TEXTS.items() fo
 REFEREED = PROOFS / "refereed.csv"
 
 
+def what_is_read(heading, body):
+    """What a referee reads: the claim, its section, what its file and all files share, and lemmas down to the last."""
+    shared = [head_of(TEXTS[PROOFS / f"{heading.partition('.')[0]}.md"]), head_of(TEXTS[PROOFS / "lemmas.md"])]
+    lemmas, left = {}, [body, *shared]
+    while left:
+        for name in re.findall(r"\]\(lemmas\.md#([\w-]+)\)", left.pop()):
+            if name not in lemmas:
+                lemmas[name] = LEMMAS[name]
+                left.append(lemmas[name])
+    return "\n".join(part.strip() for part in (WORDS[heading], body, *shared, *(lemmas[k] for k in sorted(lemmas))))
+
+
 def fingerprint(heading, body):
-    """What a referee has read: the words of the claim and its section."""
-    return hashlib.sha256(f"{WORDS[heading]}\n{body.strip()}".encode()).hexdigest()[:16]
+    """What marks a claim, its section and what that rests on as read."""
+    return hashlib.sha256(what_is_read(heading, body).encode()).hexdigest()[:16]
 
 
 def refereed():
@@ -200,8 +212,26 @@ def test_results_name_sources_that_are_known_and_end_with_the_searches():
     assert len(named) > 15
 
 
+def test_a_referee_reads_what_a_section_rests_on(monkeypatch):
+    """A change of the claim, of its section, of a head, or of a lemma that is linked, at any depth, is seen."""
+    bodies = {heading: body for _, heading, body in (section.values for section in PROVED)}
+    name, lemma = "loss.bregman", "lemma-frank-wolfe"  # by lemma-threshold
+    assert lemma not in bodies[name]
+    seen = [fingerprint(name, bodies[name]), fingerprint(name, f"{bodies[name]} More.")]
+    monkeypatch.setitem(LEMMAS, "lemma-laplace", "Another.")  # which it does not use
+    assert fingerprint(name, bodies[name]) == seen[0]
+    monkeypatch.setitem(LEMMAS, lemma, f"{LEMMAS[lemma]} More.")
+    seen.append(fingerprint(name, bodies[name]))
+    for file in ("loss.md", "lemmas.md"):
+        monkeypatch.setitem(TEXTS, PROOFS / file, TEXTS[PROOFS / file].replace("\n\n", "\n\nMore.\n\n", 1))
+        seen.append(fingerprint(name, bodies[name]))
+    monkeypatch.setitem(WORDS, name, f"{WORDS[name]} More.")
+    seen.append(fingerprint(name, bodies[name]))
+    assert len(set(seen)) == 6
+
+
 def test_what_was_refereed_has_not_changed_since():
-    """A claim or a section that has changed is to be read again, and to be left out until it was."""
+    """What has changed, claim, section, head or lemma, is to be read again, and to be left out until it was."""
     now = {heading: fingerprint(heading, body) for _, heading, body in (section.values for section in PROVED)}
     listed = refereed()
     assert list(listed) == sorted(listed)
