@@ -96,6 +96,15 @@ def unformatted(text):
     return re.sub(r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`", "", text, flags=re.DOTALL)
 
 
+def formulas_of(text):
+    """Yield the formulas of a text, with whether they stand in a line of their own; one in a line ends in that line."""
+    for formula in re.findall(r"\$\$(.*?)\$\$", text, re.DOTALL):
+        yield formula, True
+    for line in re.sub(r"\$\$.*?\$\$", "", text, flags=re.DOTALL).splitlines():
+        for formula in re.findall(r"\$([^$]*)\$", line):
+            yield formula, False
+
+
 def test_there_are_claims_and_sections_of_some():
     assert len(CLAIMS) > 500
     assert len(MEASURED) > 30
@@ -170,16 +179,24 @@ def test_every_lemma_has_its_anchor_and_is_used():
 def test_formulas_are_closed_and_balanced(path):
     text = TEXTS[path]
     assert text.count("$$") % 2 == 0
-    shown = re.findall(r"\$\$(.*?)\$\$", text, re.DOTALL)
-    lines = re.sub(r"\$\$.*?\$\$", "", text, flags=re.DOTALL).splitlines()
-    for number, line in enumerate(lines):
-        assert line.count("$") % 2 == 0, (number, line)  # a formula within a line does not go over its end
-    for formula in [*shown, *(f for line in lines for f in re.findall(r"\$([^$]*)\$", line))]:
+    for line in re.sub(r"\$\$.*?\$\$", "", text, flags=re.DOTALL).splitlines():
+        assert line.count("$") % 2 == 0, line  # a formula within a line does not go over its end
+    for formula, _ in formulas_of(text):
         bare = formula.replace(r"\{", "").replace(r"\}", "")
         assert bare.count("{") == bare.count("}"), formula
         assert len(re.findall(r"\\left\b", bare)) == len(re.findall(r"\\right\b", bare)), formula
         assert not re.search(r"\\(?:DeclareMathOperator|newcommand|def|mathrm\{\\)", formula), formula
-        assert formula.strip(), number
+        assert formula.strip(), text
+
+
+@every_file
+def test_every_formula_converts_and_leaves_no_command(path):
+    """As the site shows it: a page of it needs no script."""
+    pytest.importorskip("math_core", reason="the converter comes with the extra site")
+    from theory.site.formulas import formula  # noqa: PLC0415
+
+    for source, display in formulas_of(TEXTS[path]):
+        assert "<math" in formula(" ".join(source.split()), display=display)  # it refuses what is left over
 
 
 @every_file
