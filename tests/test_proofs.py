@@ -139,6 +139,12 @@ def test_section_has_its_parts_in_order(path, heading, body):
 
 
 @every_section
+def test_what_is_needed_names_a_twin_or_says_why_there_is_none(path, heading, body):
+    needed = body.partition("**Needed.**")[2].partition("**Sharp.**")[0]
+    assert re.search(r"[Tt]win\s+`[^`]+`|\bNo\s+twin\b[^.:]*: \w", needed)
+
+
+@every_section
 def test_twins_exist_on_the_claim(path, heading, body):
     named = re.findall(r"[Tt]win\s+`([^`]+)`", body)
     assert set(named) == CLAIMS[heading]  # and none of its twins goes without a word
