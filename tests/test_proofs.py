@@ -6,6 +6,7 @@ import ast
 import csv
 import hashlib
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ ROOT = Path(__file__).parent.parent
 PROOFS = ROOT / "proofs"
 FILES = sorted(PROOFS.glob("*.md"))
 PARTS = ("Statement", "Proof", "Needed", "Sharp")
+CALCULATED = re.compile(r"\b(?:in|of)\s+balls\b|\bin\s+intervals\b|\bby\s+(?:SymPy|quadrature)\b")
 
 
 def claims_of(path):
@@ -91,6 +93,13 @@ every_file = pytest.mark.parametrize("path", FILES, ids=[path.name for path in F
 every_section = pytest.mark.parametrize(("path", "heading", "body"), PROVED)
 
 
+@cache
+def functions_of(file):
+    """The functions that a file defines at its top level."""
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    return {item.name for item in tree.body if isinstance(item, ast.FunctionDef)}
+
+
 def unformatted(text):
     """The text without formulas and code."""
     return re.sub(r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`", "", text, flags=re.DOTALL)
@@ -154,10 +163,19 @@ def test_twins_exist_on_the_claim(path, heading, body):
 def test_other_code_is_a_claim_or_a_file(path, heading, body):
     rest = re.sub(r"[Tt]win\s+`[^`]+`", "", body)
     for code in re.findall(r"`([^`]+)`", rest):
-        if "/" in code:
-            assert (ROOT / code).is_file(), code
+        file, _, function = code.partition("::")
+        if "/" in file:
+            assert (ROOT / file).is_file(), code
+            assert not function or function in functions_of(file), code
         else:
             assert code in CLAIMS, code
+
+
+@every_section
+def test_a_calculation_says_what_does_it(path, heading, body):
+    for paragraph in body.split("\n\n"):
+        for words in CALCULATED.finditer(paragraph):
+            assert re.search(r"`[\w.-]+/[^`]+`", paragraph[words.end() :]), paragraph
 
 
 @every_file
