@@ -15,8 +15,8 @@ from theory.figures._style import beeswarm, style
 def board_table(*claims):
     """Make the table of a board: per claim its id and what differs from a supported one with two twins."""
     usual = {
-        "verdict": "supported", "kind": "numeric", "departure.lo": -np.inf, "departure.hi": 1e-9, "reach": 0.01,
-        "tightness": "", "gap": 1.0,
+        "verdict": "supported", "kind": "numeric", "theorem": "", "departure.lo": -np.inf, "departure.hi": 1e-9,
+        "reach": 0.01, "tightness": "", "gap": 1.0,
     }  # fmt: skip
     twins = ({"twin": "near", "made_by": "bug"}, {"twin": "far", "made_by": "constant", "gap": np.inf})
     lines = [usual | {"claim": claim} | changed | twin for claim, changed in claims for twin in twins]
@@ -124,6 +124,20 @@ def test_the_board_shows_what_is_stated_in_black_and_does_not_count_it_as_suppor
     assert [line.get_markerfacecolor() for line in marks_of(figure.axes[1])].count(style.BLACK) == 2
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert legend[:2] == ["1 numeric", "1 inconclusive, 1 refuted, as stated"]
+
+
+def test_the_board_rings_what_a_theorem_in_coq_says_whole():
+    whole = {"theorem": "formal", "tightness": "0.75"}
+    figure = board_of(("a.one", {}), ("a.two", whole), ("a.three", {"theorem": "formal in part"}), ("b.four", whole))
+    for axes in figure.axes[1:]:
+        lines = marks_of(axes)
+        rings = {line.get_xydata().tobytes() for line in lines if line.get_markerfacecolor() == "none"}
+        marks = {line.get_xydata().tobytes() for line in lines if line.get_markerfacecolor() != "none"}
+        assert len(rings) == 2
+        assert rings <= marks
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend[-1] == "2 proved whole in Coq"
+    assert not any("Coq" in text.get_text() for text in board_of(("a.one", {})).legends[0].get_texts())
 
 
 def test_the_board_shows_how_near_each_claim_is_to_its_limit():

@@ -6,8 +6,10 @@ nearest to its limit: a claim is supported if it stands within the band, at no m
 allow, and if every part and every twin is refuted somewhere. The third panel shows
 by how much this twin fails, in the claim's own scale; over what is allowed it would be one hundred, or two for trends
 and statistics, whenever it is below one, for that is the rule. The last panel shows how far each bound is from being
-attained. Marks that would coincide part within their row. A claim that is not supported has a row of its own and is
-named there, so the board fits a page as long as the claims hold, however many they are, and grows with those that fail.
+attained. Marks that would coincide part within their row. A ring is around those whose statement is proved whole by a
+theorem that Coq checks, which is not about the code, and no part of a verdict. A claim that is not supported has a row
+of its own and is named there, so the board fits a page as long as the claims hold, however many they are, and grows
+with those that fail.
 A claim that states another verdict, and finds it, is a result: black, in the row of its subject, and not among those
 that the first panel counts as supported.
 
@@ -33,6 +35,7 @@ from theory.figures import _style as style
 from theory.figures._style import Axes, Figure
 from theory.figures._style.beeswarm import ROW, LogAxis, Spot, place_marks, row_heights
 from theory.report.archive import ArchiveError, Record, read, record_paths
+from theory.report.proofs import NONE, Proof, read_proofs
 
 TITLE = "the verdict board: every claim, what it still allows, and its twins"
 CLAIMS = ("*",)
@@ -46,6 +49,10 @@ _PANELS = (
 )
 _STATED = ", as stated"
 _MARK: dict[str, Any] = {"markersize": 2.2, "markeredgewidth": 0.35, "linestyle": "", "clip_on": False}
+_RING: dict[str, Any] = {
+    "marker": "o", "markerfacecolor": "none", "markeredgecolor": style.BLACK, "markersize": 3.7,
+    "markeredgewidth": 0.45, "linestyle": "", "clip_on": False,
+}  # fmt: skip
 _FAULT: dict[str, Any] = {"markersize": 4.0, "markeredgewidth": 0.0, "linestyle": "", "clip_on": False}
 
 
@@ -56,6 +63,7 @@ class _Claim(NamedTuple):
     verdict: str
     shown: tuple[float | None, ...]  # on the panels; None where the claim is no bound
     over: bool  # the tightness is above one
+    formal: bool  # a theorem that Coq checks says what the claim says
 
     @property
     def fine(self) -> bool:
@@ -87,12 +95,16 @@ def verdicts(*, scale: str, root: int, evidence: Path) -> Table:  # noqa: ARG001
 
     ``departure`` and ``reach``, what it may still be, are those of the part of the claim that comes nearest to its
     limit; ``gap`` is the least departure by which the twin fails where it does; ``tightness`` is empty unless the
-    claim is a bound.
+    claim is a bound; ``theorem`` is ``formal`` or ``formal in part`` where Coq has checked one, and else empty.
     """
     records = [record for record in _readable(evidence) if scale in record.entries]
-    lines = [line for record in records for line in _lines(record, scale)]
-    names = ("claim", "verdict", "kind", "departure.lo", "departure.hi", "reach", "tightness", "twin", "made_by", "gap")
-    text = ("claim", "verdict", "kind", "tightness", "twin", "made_by")
+    printed = read_proofs(evidence, [record.claim.id for record in records])
+    lines = [line for record in records for line in _lines(record, scale, printed.get(record.claim.id, NONE))]
+    names = (
+        "claim", "verdict", "kind", "theorem", "departure.lo", "departure.hi", "reach", "tightness", "twin", "made_by",
+        "gap",
+    )  # fmt: skip
+    text = ("claim", "verdict", "kind", "theorem", "tightness", "twin", "made_by")
     columns = {
         name: np.array([line[k] for line in lines], dtype=np.str_ if name in text else np.float64)
         for k, name in enumerate(names)
@@ -110,12 +122,13 @@ def _readable(evidence: Path) -> Iterator[Record]:
             yield read(path)
 
 
-def _lines(record: Record, scale: str) -> list[tuple[str | float, ...]]:
+def _lines(record: Record, scale: str, proof: Proof) -> list[tuple[str | float, ...]]:
     entry = record.entries[scale]
     part = entry.tightest or Part(entry.departure, 0, 0.0)
+    theorem = proof.level if proof.formal else ""
     common = (
-        record.claim.id, record.describe(entry), entry.kind.name.lower(), part.departure.lo, part.departure.hi,
-        part.reach, "" if entry.tightness is None else repr(entry.tightness),
+        record.claim.id, record.describe(entry), entry.kind.name.lower(), theorem, part.departure.lo,
+        part.departure.hi, part.reach, "" if entry.tightness is None else repr(entry.tightness),
     )  # fmt: skip
     twins = [(twin.twin.id, twin.twin.made_by, twin.gap) for twin in entry.twins] or [("", "", 0.0)]
     return [(*common, *twin) for twin in twins]
@@ -152,7 +165,8 @@ def draw(table: Table) -> Figure:
                 _mark(axes, _PANELS[k], claim, spot.place, middle + spot.lift(height))
     others[0].axvspan(others[0].get_xlim()[0], 1.0, color=style.PALE, alpha=0.5, linewidth=0, zorder=0.2)
     others[0].axvline(1.0, color=style.GREY, linewidth=0.6, zorder=0.6)
-    figure.legend(handles=_legend(subjects), loc="outside upper center", ncols=5, columnspacing=1.1, handlelength=0.7)
+    handles, labels = _legend(subjects)
+    figure.legend(handles, labels, loc="outside upper center", ncols=5, columnspacing=1.1, handlelength=0.7)
     return figure
 
 
@@ -166,7 +180,8 @@ def _claims(table: Table) -> Iterator[_Claim]:
         tight = float(part["tightness"][0] or "nan")
         shown = used, float(part["gap"].min()), None if np.isnan(tight) else abs(1.0 - tight)
         verdict = str(part["verdict"][0])
-        yield _Claim(subject, short, Kind[str(part["kind"][0]).upper()], verdict, shown, tight > 1.0)
+        kind, formal = Kind[str(part["kind"][0]).upper()], str(part["theorem"][0]) == "formal"
+        yield _Claim(subject, short, kind, verdict, shown, tight > 1.0, formal)
 
 
 def _count(axes: Axes, subjects: Sequence[Sequence[_Claim]], middles: Sequence[float]) -> None:
@@ -209,7 +224,10 @@ def _frame(axes: Axes, letter: str, scale: LogAxis) -> None:
 
 
 def _mark(axes: Axes, scale: LogAxis, claim: _Claim, place: float, height: float) -> None:
-    """Draw one claim: a disc, hollow above a tightness of one, or an arrow beyond the axis; a fault is larger."""
+    """Draw one claim: a disc, hollow above a tightness of one, or an arrow beyond the axis; a fault is larger.
+
+    What Coq has checked has a ring.
+    """
     inside = "o" if claim.fine else "X"
     marker = "<" if place < scale.low else ">" if place > scale.high else inside
     hue = _hue(claim)
@@ -217,6 +235,8 @@ def _mark(axes: Axes, scale: LogAxis, claim: _Claim, place: float, height: float
     look = _MARK if claim.fine else _FAULT
     face, edge = ("white", hue) if hollow else (hue, "white")
     axes.plot(10.0**place, height, marker, markerfacecolor=face, markeredgecolor=edge, **look)
+    if claim.formal:
+        axes.plot(10.0**place, height, zorder=3.0, **_RING)
 
 
 def _hue(claim: _Claim) -> str:
@@ -225,8 +245,8 @@ def _hue(claim: _Claim) -> str:
     return style.BLACK if claim.stated else style.OF_KIND[claim.kind]
 
 
-def _legend(subjects: Mapping[str, Sequence[_Claim]]) -> list[Artist]:
-    """Return an entry per kind with its number of claims, and those of the marks that are no disc."""
+def _legend(subjects: Mapping[str, Sequence[_Claim]]) -> tuple[list[Any], list[str]]:
+    """Return an entry per kind with its number of claims, and those of the marks that are no disc; and their words."""
     claims = [claim for each in subjects.values() for claim in each]
     kinds = Counter(claim.kind for claim in claims if not claim.stated)
     entries: list[Artist] = [
@@ -244,4 +264,9 @@ def _legend(subjects: Mapping[str, Sequence[_Claim]]) -> list[Artist]:
     if faults:
         fault = {**dark, "color": style.VERMILION}
         entries.append(Line2D([], [], marker="X", label=f"{faults} not supported", **fault))
-    return entries
+    handles: list[Any] = [*entries]
+    labels = [str(entry.get_label()) for entry in entries]
+    if formal := sum(claim.formal for claim in claims):
+        handles.append((Line2D([], [], **_RING), Line2D([], [], marker="o", color=style.GREY, **_MARK)))
+        labels.append(f"{formal} proved whole in Coq")
+    return handles, labels
