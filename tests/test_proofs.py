@@ -13,6 +13,7 @@ import pytest
 
 from theory.report.citation import bibliography
 from theory.report.formal import read_sources, words_of
+from theory.report.proofs import places
 
 ROOT = Path(__file__).parent.parent
 PROOFS = ROOT / "proofs"
@@ -45,12 +46,6 @@ def sections(text):
 def head_of(text):
     """What stands before the first section: conventions that its sections share."""
     return re.split(r"^(?:\([\w-]+\)=\n)?## ", text, maxsplit=1, flags=re.MULTILINE)[0]
-
-
-def places(text):
-    """The claims that the head of a file lists as measured only: an item names some and says what is measured."""
-    items = re.findall(r"^- ((?:`[^`]+`,\s+)*`[^`]+`):\s+\w", head_of(text), re.MULTILINE)
-    return [name for item in items for name in re.findall(r"`([^`]+)`", item)]
 
 
 TEXTS = {path: path.read_text(encoding="utf-8") for path in FILES}

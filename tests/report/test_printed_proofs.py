@@ -34,6 +34,14 @@ def test_what_a_proof_uses_is_what_it_names(printed):
     assert printed["lipschitz.sharp-w1"].theorems[0][0] == "formal in part"
 
 
+def test_what_is_measured_only_says_where(printed):
+    measured = printed["arms.moons-block"]
+    assert (measured.place, measured.level, measured.printed) == ("arms", "none", "no theorem: measured only")
+    assert printed["reported.moons-early"].place == "reported"
+    assert not printed["reported.moons-afresh"].place
+    assert {name for name in CLAIMS if not printed[name].file} == {name for name in CLAIMS if printed[name].place}
+
+
 def test_a_proof_that_names_itself_in_a_circle_is_told():
     with pytest.raises(ValueError, match="rests on itself, got a of b of a"):
         levels_of([("a", "b"), ("b", "a")])

@@ -124,6 +124,8 @@ def format_claim(
         *(
             [_line("proof", f"{proof.printed.removeprefix('proof ')}, proofs/{proof.file}.md")]
             if proof and proof.file
+            else [_line("proof", f"{proof.printed}, proofs/{proof.place}.md")]
+            if proof and proof.place
             else []
         ),
         *([_line("formal", proof.formal)] if proof and proof.formal else []),

@@ -24,6 +24,7 @@ LEVELS = (
 
 _PART = " (in part)"  # of theory.report.formal
 _SECTION = re.compile(r"^## (\S+)\n((?:(?!## ).*\n?)*)", re.MULTILINE)
+_PLACE = re.compile(r"^- ((?:`[^`]+`,\s+)*`[^`]+`):\s+\w", re.MULTILINE)
 _PROOF = re.compile(r"^\*\*Proof\.\*\*((?:(?!^\*\*).*\n?)*)", re.MULTILINE)
 _LINK = re.compile(r"\[`?([^\]`]+)`?\]\([^)]*\)")
 _FULL = re.compile(r"([a-z][a-z0-9-]*)\.[a-z0-9-]+")
@@ -45,6 +46,8 @@ class Proof:
         Whether somebody who did not write it has derived it again.
     formal : str
         The theorems of Coq about the claim, or nothing.
+    place : str
+        The stem of the file that lists the claim as measured only, or nothing.
     """
 
     file: str
@@ -52,6 +55,7 @@ class Proof:
     lemmas: tuple[str, ...]
     refereed: bool
     formal: str
+    place: str = ""
 
     @property
     def level(self) -> str:
@@ -62,9 +66,9 @@ class Proof:
 
     @property
     def printed(self) -> str:
-        """Whether there is a printed proof, and a referee of it."""
+        """Whether there is a printed proof, and a referee of it, or a place that says that there is no theorem."""
         if not self.file:
-            return "no printed proof"
+            return "no theorem: measured only" if self.place else "no printed proof"
         return "proof refereed" if self.refereed else "proof printed"
 
     @property
@@ -94,13 +98,28 @@ def read_proofs(evidence: Path, known: Collection[str]) -> dict[str, Proof]:
     checked = formal.marks(evidence)
     found = {name: Proof("", (), (), refereed=False, formal=theorems) for name, theorems in checked.items()}
     for path in sorted(folder.glob("*.md")):
-        for heading, body in _SECTION.findall(path.read_text(encoding="utf-8")):
+        whole = path.read_text(encoding="utf-8")
+        for name in places(whole):
+            found[name] = Proof("", (), (), refereed=False, formal=checked.get(name, ""), place=path.stem)
+        for heading, body in _SECTION.findall(whole):
             if heading in known:
                 text = " ".join(_PROOF.findall(body))
                 uses, lemmas = used_in(text, known)
                 uses = tuple(name for name in uses if name != heading)
                 found[heading] = Proof(path.stem, uses, lemmas, heading in read, checked.get(heading, ""))
     return {name: found[name] for name in known if name in found}
+
+
+def places(text: str) -> list[str]:
+    r"""Return the claims that the head of a file lists as measured only: an item names some and says what is measured.
+
+    Examples
+    --------
+    >>> places("# arms: gains\n\n- `arms.moons-block`, `arms.digits-block`: scores.\n\n## arms.one\n")
+    ['arms.moons-block', 'arms.digits-block']
+    """
+    head = re.split(r"^## ", text, maxsplit=1, flags=re.MULTILINE)[0]
+    return [name for item in _PLACE.findall(head) for name in re.findall(r"`([^`]+)`", item)]
 
 
 def used_in(text: str, known: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

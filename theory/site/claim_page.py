@@ -86,7 +86,8 @@ def claim_context(material: Material, record: Record, rows: int, *, titled: bool
         "marks": [_MARKS[mark] for mark in claim.source_status],
         "sources": about,
         "sources_say": "Stated in" if stated else "Compare",
-        "proof": f"p/{proof.file}.html#{name}" if proof.file else "",
+        "proof": f"p/{proof.file}.html#{name}" if proof.file else f"p/{proof.place}.html" if proof.place else "",
+        "proof_call": "Read the proof" if proof.file else "Read what is measured",
         "proof_said": proof.printed,
         "theorems": proof.theorems,
         "uses": [(used, f"{used}.html") for used in proof.uses]
