@@ -14,14 +14,34 @@ EXAMPLE = FOLDER / "example_test.py"
 SOURCE = EXAMPLE.read_text(encoding="utf-8")
 WRONG = {
     "sums are not rescaled": ("factor = np.exp(most - base)", "factor = np.ones_like(most)"),
-    "a hidden key has a finite score": ("* width(given[\"scale\"]), -np.inf)", "* width(given[\"scale\"]), -1e5)"),
+    "a hidden key has a finite score": ("scale, -np.inf).astype(width)", "scale, -1e5).astype(width)"),
     "the maximum starts at a finite score": ('given.get("sink", -np.inf)', 'given.get("sink", -1e5)'),
-    "nothing divided by nothing": ("np.where(mass > 0.0, mass, width(1.0))", "mass"),
+    "nothing divided by nothing": ("total / np.where(mass > 0.0, mass, width(1.0))", "total / mass"),
     "the sink has no weight": ('float("sink" in given)', "0.0"),
-    "weights in float16 of eight bits": ('rounded(np.ldexp(weights, NARROW[form]), form)',
-                                         'rounded(np.ldexp(weights, NARROW[form]), "e4m3")'),
-    "sums in half precision": (", factor[:, None] * total + coded @ v[tile], new",
-                               ", (factor[:, None] * total + coded @ v[tile]).astype(np.float16), new"),
+    "weights in float16 of eight bits": ("rounded(np.ldexp(x, power), form)", 'rounded(np.ldexp(x, power), "e4m3")'),
+    "sums in half precision": ("factor[:, None] * total + coded(weights, form) @ v[tile], new",
+                               "(factor[:, None] * total + coded(weights, form) @ v[tile]).astype(np.float16), new"),
+}  # fmt: skip
+WRONG_BACKWARD = {
+    "the mean of the tile": ("reads - mean[:, None]", "reads - (weights * reads).sum(axis=1, keepdims=True)"),
+    "the partition of the tile": (
+        "        reads = g @", "        weights = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)\n"
+        "        reads = g @",
+    ),
+    "the mask is ignored": ("np.where(mask[:, tile], (q @ k[tile].T) * scale, -np.inf).astype(q.dtype)",
+                            "(q @ k[tile].T) * scale"),
+    "the sink has the weight one": ("np.exp(q.dtype.type(given[\"sink\"]) - base) * mean", "mean"),
+    "the logarithm has no sink": (
+        "base = np.where(np.isfinite(logarithm), logarithm, q.dtype.type(0.0))",
+        'base = logarithm + np.log1p(-np.exp(given["sink"] - logarithm)) if "sink" in given else logarithm\n'
+        "    base = np.where(np.isfinite(base), base, 0.0).astype(q.dtype)",
+    ),
+    "a logarithm of nothing": ("base = np.where(np.isfinite(logarithm), logarithm, q.dtype.type(0.0))",
+                               "base = logarithm"),
+    "no scale": ("moved @ k[tile] * scale", "moved @ k[tile]"),
+    "the last tile only": ('found["grad_queries"] += moved', 'found["grad_queries"] = moved'),
+    "logarithms in half precision": ("logarithm = most + np.log(np.where(mass > 0.0, mass, width(1.0)))",
+                                     "logarithm = (most + np.log(np.where(mass > 0.0, mass, 1))).astype(np.float16)"),
 }  # fmt: skip
 
 
@@ -36,15 +56,18 @@ def test_it_runs_with_the_files_alone():
     assert done.stdout.startswith("as the files say")
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize(
+    ("test", "name", "old", "new"),
+    [("test_a_loop_over_tiles", name, *change) for name, change in WRONG.items()]
+    + [("test_gradients_of_a_loop", name, *change) for name, change in WRONG_BACKWARD.items()],
+)
 @pytest.mark.filterwarnings("ignore")
-def test_wrong_kernels_fail(name):
-    old, new = WRONG[name]
+def test_wrong_kernels_fail(test, name, old, new):
     assert SOURCE.count(old) == 1
     made = {"__name__": "example", "__file__": str(EXAMPLE)}
     exec(compile(SOURCE.replace(old, new).replace("import torch", "raise ImportError"), name, "exec"), made)  # noqa: S102
     with pytest.raises((AssertionError, FloatingPointError, ValueError, OverflowError)):
-        made["test_a_loop_over_tiles"]()
+        made[test]()
 
 
 def rounded_up(decimal):

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
         stream_gradients as stream_gradients,
     )
     from theory.precision.formats import round_to as round_to
+    from theory.precision.passes import (
+        PassError as PassError,
+        gradient_tolerance as gradient_tolerance,
+        pass_error as pass_error,
+        stream_logarithm as stream_logarithm,
+    )
     from theory.precision.quantiser import (
         Codebook as Codebook,
         best_codebook as best_codebook,

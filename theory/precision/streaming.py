@@ -93,16 +93,21 @@ def stream_row(
     as_moderate(s[np.isfinite(s)], "scores", LARGEST)
     v = as_moderate(as_points(values, "values", size=s.size), "values", LARGEST)
     as_plan(plan, s.size)
-    as_choice(form, "form", FORMATS)
-    width = np.dtype(working(form))
-    state = _read(s.astype(width), v.astype(width), plan, form)
-    if sink is not None:
-        last = float(width.type(as_between(sink, "sink", -LARGEST, LARGEST)))
-        state = _merged(state, _State(last, width.type(1.0), np.zeros(v.shape[1], dtype=width)), form)
+    state = state_of(s, v, plan, form, sink)
     if state.mass == 0.0:
         return np.zeros(v.shape[1])
     found: NDArray[np.float64] = (state.total / state.mass).astype(np.float64)
     return found
+
+
+def state_of(s: Any, v: Any, plan: Plan, form: str, sink: float | None) -> _State:
+    """Return the maximum, the sum of weights and the sum of weighted values of a row."""
+    width = np.dtype(working(as_choice(form, "form", FORMATS)))
+    state = _read(s.astype(width), v.astype(width), plan, form)
+    if sink is None:
+        return state
+    last = float(width.type(as_between(sink, "sink", -LARGEST, LARGEST)))
+    return _merged(state, _State(last, width.type(1.0), np.zeros(v.shape[1], dtype=width)), form)
 
 
 def stream_attention(

@@ -305,6 +305,10 @@ def bounds(halved):
         double = 2 if halved else 1
         with precision(BITS):
             u = ball("1/2") ** (53 if form == "binary64" else 24) / double
+            if "-gradients-" in case["name"]:
+                for name, value in of_gradients(case, u, wide, bits, least).items():
+                    yield case, name, [value], "tolerances"
+                continue
             if "width" in case["inputs"]:
                 steps = int(given(case, "width")) + 4
                 yield case, "scores", [steps * u / (1 - steps * u)], "tolerances"
@@ -325,6 +329,32 @@ def bounds(halved):
             end = -126 - 8 if form == "e4m3" else least - bits
             under = ball(2) ** end + n * ball(2) ** (-1021 if form == "binary64" else -125)
             yield case, "least", [under / double], "tolerances"
+
+
+def of_gradients(case, u, wide, bits, least):
+    """The parts of tolerances of gradients; roundings as powers of what one costs, sums as one over what they keep."""
+    unit = 0 * u if wide else u * ball(2) ** ((53 if bits == 53 else 24) - bits)
+    half, under = ball(2) ** (least - bits), ball(2) ** (-1075 if bits == 53 else -150)
+    eta = ball(2) ** (-1000 if bits == 53 else -110)
+    grown = lambda k: 1 / (1 - k * u)  # noqa: E731  one and what k roundings may add
+    factor = (1 + 2 * unit) / (1 + unit)  # one and what rounding to nearest adds
+    summed = lambda k: (1 + unit) * (1 + u) * factor * grown(k) - 1  # noqa: E731
+    if "depth" in case["inputs"]:
+        return {"products": (1 + u) * (grown(int(given(case, "depth"))) - 1)}
+    if "rows" in case["inputs"]:
+        m = int(given(case, "rows"))
+        one = factor / (1 - 4 * u) + factor * eta + half
+        return {"keys": summed(m + 2), "values": (1 + unit) * grown(m) * one - 1 + under * ball(2) ** 84}
+    n, c, r = (int(given(case, name)) for name in ("length", "additions", "rises"))
+    away = -(r + 1) * (1 - 4 * u).log()
+    whole = away + (u * (away + nearness(n - 1)) + (c + r) * u) / (1 - u) + n * eta
+    return {
+        "logarithm": whole + (5 * u + 4 * u**2) * (ball(n).log() + whole),
+        "exponentials": ball(n) ** u / (1 - 4 * u) - 1 + n * eta,
+        "queries": summed(c + 3),
+        "specks": n * (half + under) * ball("1.25") + (n + 2**20) * under * ball(2) ** 63,
+        "least": half + 3 * n * ball(2) ** (-1022 if bits == 53 else -126),
+    }
 
 
 def _average(sums, mass):
