@@ -1,6 +1,6 @@
 """How a kernel's test uses these files, with NumPy and, where it is installed, PyTorch; nothing else is needed.
 
-``pytest example_test.py`` or ``python example_test.py``, in this folder or with a copy of it and the two files.
+``pytest example_test.py`` or ``python example_test.py``, in this folder or with a copy of the files it loads.
 """
 # ruff: noqa: D401, S101, T201
 
@@ -27,10 +27,31 @@ def cases(file):
     return {case["name"]: case for case in json.loads((HERE / f"{file}.json").read_text(encoding="utf-8"))["cases"]}
 
 
+def recurrent(start, bits, spread, size, period=None):
+    """The numbers of a recurrence, of which a file gives the start."""
+    found, x = [], start
+    for _ in range(period or size):
+        x = (1664525 * x + 1013904223) % 2**32
+        found.append((x >> (32 - bits)) - 2 ** (bits - 1))
+    return np.resize(found, size) * (float.fromhex(spread) / 2 ** (bits - 1))
+
+
 def array(tensor, key="data"):
     """What a tensor holds, as float64 or booleans."""
-    numbers = [float.fromhex(x) if isinstance(x, str) else x for x in tensor[key]]
-    return np.array(numbers).reshape(tensor["shape"])
+    if "recurrence" in tensor:
+        return recurrent(**tensor["recurrence"], size=int(np.prod(tensor["shape"]))).reshape(tensor["shape"])
+    numbers = np.array([float.fromhex(x) if isinstance(x, str) else x for x in tensor[key]])
+    return np.repeat(numbers, tensor.get("counts", 1)).reshape(tensor["shape"])
+
+
+@cache
+def problems():
+    """Names, inputs as arrays, formats and answers of the files of attention."""
+    found = []
+    for name, case in {**cases("streaming"), **cases("heads")}.items():
+        given = {key: array(tensor) for key, tensor in case["inputs"].items()}
+        found.append((name, given, case["inputs"]["values"]["format"], case["answers"]))
+    return found
 
 
 def rounded(x, form):
@@ -175,36 +196,59 @@ def departure(found, answer):
     return np.array([float(x) for x in each]).reshape(answer["shape"])
 
 
-def assert_gradients(found, given, case, form):
+def assert_near(found, answer, allowed, where):
+    """An answer is finite and within its tolerance."""
+    assert np.isfinite(found).all(), where
+    assert (departure(found.ravel().tolist(), answer) <= allowed).all(), where
+
+
+def assert_gradients(found, given, answers, form, where):
     """Gradients are within their tolerances, and zero where nothing is seen or nobody sees."""
     mask = given.get("mask", np.ones((len(given["queries"]), len(given["keys"])), dtype=bool))
     allowed = tolerances_of_gradients(given, form)
     for key, gradient in found.items():
-        where = f"{case['name']}, {key}"
-        assert np.isfinite(gradient).all(), where
-        assert departure(gradient.ravel().tolist(), case["answers"][key]).max() <= allowed[key], where
-    assert not found["grad_queries"][~mask.any(axis=1)].any(), case["name"]
+        own = gradient
+        if "answered_keys" in given and key in ("grad_keys", "grad_values"):
+            own = gradient[given["answered_keys"].astype(int)]
+        assert_near(own, answers[key], allowed[key], f"{where}, {key}")
+    assert not found["grad_queries"][~mask.any(axis=1)].any(), where
     for key in ("grad_keys", "grad_values"):
-        assert not found[key][~mask.any(axis=0)].any(), case["name"]
+        assert not found[key][~mask.any(axis=0)].any(), where
+
+
+def reordered(given):
+    """The same keys in other orders and tiles."""
+    n = len(given["keys"])
+    for order, size in ((np.arange(n), 1), (np.arange(n)[::-1], 16), (np.argsort(np.arange(n) * 7919 % n), 96)):
+        moved = {name: given[name][order] for name in ("keys", "values")}
+        moved["tiles"] = np.diff([*range(0, n, size), n])
+        yield {**given, **moved, **({"mask": given["mask"][:, order]} if "mask" in given else {})}
 
 
 def test_a_loop_over_tiles():
     """A loop as Triton kernels have it keeps within the tolerance, in every format."""
-    for name, case in cases("streaming").items():
-        given = {key: array(tensor) for key, tensor in case["inputs"].items()}
-        form = case["inputs"]["values"]["format"]
-        found, _ = streamed(given, form)
-        assert np.isfinite(found).all(), name
-        assert (departure(found.ravel().tolist(), case["answers"]["output"]) <= tolerance(given, form)).all(), name
+    for name, given, form, answers in problems():
+        assert_near(streamed(given, form)[0], answers["output"], tolerance(given, form), name)
+
+
+def test_bits_of_exact_sums():
+    """Where all sums are exact the nearest number comes out, bit by bit, in every order and all tiles."""
+    for name, given, form, answers in problems():
+        if name.startswith("bits"):
+            for one in (given, *reordered(given)):
+                assert np.array_equal(streamed(one, form)[0], array(answers["output"], "nearest")), name
+            if "cotangent" in given and form in ("binary16", "bfloat16"):
+                at = given["answered_keys"].astype(int)
+                for key, gradient in streamed_gradients(given, form).items():
+                    own = gradient if key == "grad_queries" else gradient[at]
+                    assert np.array_equal(own, array(answers[key], "nearest")), (name, key)
 
 
 def test_gradients_of_a_loop():
     """So do the gradients of a loop that saves one logarithm a row, with sinks and queries that see nothing."""
-    for case in cases("streaming").values():
-        given = {key: array(tensor) for key, tensor in case["inputs"].items()}
-        form = case["inputs"]["values"]["format"]
+    for name, given, form, answers in problems():
         if "cotangent" in given and form != "e4m3":  # of which the file has no tolerance
-            assert_gradients(streamed_gradients(given, form), given, case, form)
+            assert_gradients(streamed_gradients(given, form), given, answers, form, name)
 
 
 def test_pytorch():
@@ -217,27 +261,25 @@ def test_pytorch():
         "binary16": torch.float16,
         "bfloat16": torch.bfloat16,
     }
-    for name, case in cases("streaming").items():
-        form = case["inputs"]["values"]["format"]
-        if form not in kinds or "sink" in case["inputs"] or (form == "binary16" and "below-minus" in name):
+    for name, given, form, answers in problems():
+        if form not in kinds or "sink" in given or (form == "binary16" and "below-minus" in name):
             continue  # it has no sink, and the scores of the last overflow float16 on some backends
-        given = {key: array(tensor) for key, tensor in case["inputs"].items()}
         q, k, v = (torch.tensor(given[key]).to(kinds[form])[None, None] for key in ("queries", "keys", "values"))
         for x in (q, k, v):
             x.requires_grad_()
         mask = torch.tensor(given["mask"])[None, None] if "mask" in given else None
         out = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=float(given["scale"]))
-        found = out.detach().double().numpy().ravel().tolist()
-        assert (departure(found, case["answers"]["output"]) <= tolerance(given, form)).all(), name
+        assert_near(out.detach().double().numpy()[0, 0], answers["output"], tolerance(given, form), name)
         if "cotangent" in given:
             out.backward(torch.tensor(given["cotangent"]).to(kinds[form])[None, None])
             found = {"grad_queries": q, "grad_keys": k, "grad_values": v}
             found = {key: x.grad.double().numpy()[0, 0] for key, x in found.items()}
-            assert_gradients(found, given, case, form)
+            assert_gradients(found, given, answers, form, name)
 
 
 if __name__ == "__main__":
     test_a_loop_over_tiles()
+    test_bits_of_exact_sums()
     test_gradients_of_a_loop()
     test_pytorch()
     print("as the files say" if torch else "as the files say; PyTorch is not installed")

@@ -2,12 +2,16 @@
 
 import json
 import re
+import runpy
 import subprocess
 import sys
 from decimal import ROUND_CEILING, Context
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from theory.precision import stream_attention
 
 FOLDER = Path(__file__).parent.parent.parent / "reference"
 EXAMPLE = FOLDER / "example_test.py"
@@ -19,8 +23,16 @@ WRONG = {
     "nothing divided by nothing": ("total / np.where(mass > 0.0, mass, width(1.0))", "total / mass"),
     "the sink has no weight": ('float("sink" in given)', "0.0"),
     "weights in float16 of eight bits": ("rounded(np.ldexp(x, power), form)", 'rounded(np.ldexp(x, power), "e4m3")'),
+    "weights below the normal numbers vanish": (
+        "rounded(np.ldexp(x, power), form)", "rounded(np.ldexp(np.where(x < 2.0**-14, 0.0, x), power), form)",
+    ),
     "sums in half precision": ("factor[:, None] * total + coded(weights, form) @ v[tile], new",
                                "(factor[:, None] * total + coded(weights, form) @ v[tile]).astype(np.float16), new"),
+}  # fmt: skip
+WRONG_BITS = {
+    "numbers are cut off": ("np.rint(", "np.trunc("),
+    "the sum of weights in four bits": ("mass = factor * mass + weights.sum(axis=1)",
+                                             'mass = rounded(factor * mass + weights.sum(axis=1), "e4m3")'),
 }  # fmt: skip
 WRONG_BACKWARD = {
     "the mean of the tile": ("reads - mean[:, None]", "reads - (weights * reads).sum(axis=1, keepdims=True)"),
@@ -59,6 +71,7 @@ def test_it_runs_with_the_files_alone():
 @pytest.mark.parametrize(
     ("test", "name", "old", "new"),
     [("test_a_loop_over_tiles", name, *change) for name, change in WRONG.items()]
+    + [("test_bits_of_exact_sums", name, *change) for name, change in WRONG_BITS.items()]
     + [("test_gradients_of_a_loop", name, *change) for name, change in WRONG_BACKWARD.items()],
 )
 @pytest.mark.filterwarnings("ignore")
@@ -68,6 +81,31 @@ def test_wrong_kernels_fail(test, name, old, new):
     exec(compile(SOURCE.replace(old, new).replace("import torch", "raise ImportError"), name, "exec"), made)  # noqa: S102
     with pytest.raises((AssertionError, FloatingPointError, ValueError, OverflowError)):
         made[test]()
+
+
+FORMS = {"binary64": "float64", "binary32": "float32", "binary16": "float16"}
+
+
+def test_exact_sums_have_the_same_bits_in_every_split():
+    """As the suite's own kernel reads them, in splits of splits, and with keys in other orders."""
+    made = runpy.run_path(str(EXAMPLE))
+    exact = [problem for problem in made["problems"]() if problem[0].startswith("bits")]
+    assert len(exact) == 15
+    for name, given, form, answers in exact:
+        n = len(given["keys"])
+        right = made["array"](answers["output"], "nearest")
+        order = np.argsort(np.arange(n) * 7919 % n)
+        rest = {key: given[key] for key in ("mask",) if key in given}
+        sink = float(given["sink"]) if "sink" in given else None
+        for plan in (
+            ([order[:100], []], ([order[100:101]], [order[101:]])),
+            (([range(200, n)], [range(16), range(16, 31)]), [range(31, 200)]),
+        ):
+            found = stream_attention(
+                given["queries"], given["keys"], given["values"], plan, form=FORMS.get(form, form),
+                scale=float(given["scale"]), sink=sink, **rest,
+            )  # fmt: skip
+            assert np.array_equal(found, right), name
 
 
 def rounded_up(decimal):

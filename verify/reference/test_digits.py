@@ -30,6 +30,7 @@ NARROW = ("float32", "float16", "bfloat16")
 BITS = 256
 FAR = 4000  # bits with which 1e308 keeps its digits in an exponential, and exp(-2048) beside 1
 EDGE = ball("1e-18")  # relative, beside an eigenvalue, at which itself a pivot would vanish
+LONG = 19_999  # coordinates of keys, beyond which equal keys are taken together
 TINY = ball("2e-100000")  # where an answer is only bounded, it is by half of this
 FINEST = (
     1.0 + 2.0**-20
@@ -47,7 +48,21 @@ def given(case, name, default=None):
     if name not in case["inputs"]:
         return default
     tensor = case["inputs"][name]
-    return np.array([x if isinstance(x, bool) else float.fromhex(x) for x in tensor["data"]]).reshape(tensor["shape"])
+    if "recurrence" in tensor:
+        return recurrent(**tensor["recurrence"], size=int(np.prod(tensor["shape"]))).reshape(tensor["shape"])
+    numbers = np.array([x if isinstance(x, bool) else float.fromhex(x) for x in tensor["data"]])
+    return np.repeat(numbers, tensor.get("counts", 1)).reshape(tensor["shape"])
+
+
+def recurrent(*, start, bits, spread, size, period=None):
+    """The numbers of a recurrence, each from the closed form of its power of the multiplier."""
+    a, c, modulus = 1664525, 1013904223, 2**32
+    found = []
+    for k in range(1, (period or size) + 1):
+        power = pow(a, k, modulus * (a - 1))
+        x = (power * start + c * ((power - 1) // (a - 1))) % modulus
+        found.append((x // 2 ** (32 - bits) - 2 ** (bits - 1)) * float.fromhex(spread) / 2 ** (bits - 1))
+    return np.tile(found, -(-size // len(found)))[:size]
 
 
 def filed(answer, off=0):
@@ -281,6 +296,29 @@ def tiles(masked):
                     yield case, f"grad_{name}", values, "streaming gradients"
 
 
+@listed
+def long_heads(masked):
+    """Heads of the sizes in use; of the longest rows equal scores are taken together."""
+    for case in cases("heads"):
+        with precision(BITS):
+            k, v = given(case, "keys"), given(case, "values")
+            if k.size > LONG:
+                (first, other), counts = np.unique(k[:, 0])[::-1], (1, len(k) - 1)
+                terms = [ball(float(first)).exp(), counts[1] * ball(float(other)).exp()]
+                yield case, "output", [terms[1] * ball(v.max()) / sum(terms)], "heads"
+                yield case, "log_partition", [sum(terms).log()], "heads"
+                continue
+            p, total, _ = attended(balls(given(case, "queries")), balls(k), case, seen=masked)
+            factor = ball(float(given(case, "value_scale", 1.0)))
+            yield case, "output", p @ balls(v) * factor, "heads"
+            yield case, "log_partition", [mass.log() for mass in total], "heads"
+            if "cotangent" in case["inputs"]:
+                at = given(case, "answered_keys").astype(int)
+                for name, values in gradients(case, seen=masked).items():
+                    chosen = values[at] if name in ("keys", "values") else values
+                    yield case, f"grad_{name}", chosen, "heads, gradients"
+
+
 def nearness(others):
     """The root of z exp(1 + z) = n - 1, by Newton's method, and enclosed by a change of sign."""
     z = ball(others + 1).log().mid()
@@ -495,7 +533,7 @@ def constants(off, halved):
     Claim(
         "reference.digits",
         "the files of known answers hold fifteen digits of the definitions",
-        r"every answer lies between its published ends, which agree to fifteen significant digits: softmax, logsumexp, attention with masks, weights and sinks, whole and by tiles of keys, with gradients, tolerances of kernels, entmax of orders 1 to 10, their derivatives, $W_1$ of small clouds, Lipschitz constants and norms of Jacobians",
+        r"every answer lies between its published ends, which agree to fifteen significant digits: softmax, logsumexp, attention with masks, weights and sinks, whole and by tiles of keys, to as many as 20000, with gradients, tolerances of kernels, entmax of orders 1 to 10, their derivatives, $W_1$ of small clouds, Lipschitz constants and norms of Jacobians",
         assumptions=(
             "inputs are the floats that the files give",
             r"magnitudes of at least $10^{-100000}$",
@@ -514,6 +552,7 @@ def test_digits(run, *, off=0, masked=True, swapped=False, squared=False, halved
         *rows(squared, masked),
         *heads(masked),
         *tiles(masked),
+        *long_heads(masked),
         *derivatives_of_rows(masked),
         *laws(swapped),
         *bounds(halved),

@@ -209,7 +209,7 @@ def test_instruments(run, *, factor=1.0, masked=True, causal=True, shift=0.0):
 FORMATS = {"binary64": (53, -1022), "binary32": (24, -126), "binary16": (11, -14), "bfloat16": (8, -126)}
 DEEPEST = -1000  # decimal exponent
 RESOLVED = 1e-18  # what files of twenty digits can tell, with room for sums
-ROUNDED = ("softmax", "logsumexp", "attention", "streaming", "entmax", "float32", "float16", "bfloat16")
+ROUNDED = ("softmax", "logsumexp", "attention", "streaming", "heads", "entmax", "float32", "float16", "bfloat16")
 
 
 def halves(answers, *, truncated=False, flushed=False):
