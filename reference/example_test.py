@@ -124,9 +124,16 @@ def streamed_gradients(given, form):
     return {name: rounded(np.asarray(x, dtype=np.float64), form) for name, x in found.items()}
 
 
-def entry(found, *names):
-    """Numbers of the file of tolerances, rounded to nearest."""
-    return [float(array(found["answers"][name], "nearest")) for name in names]
+def rotary_phases(base, width, position, form):
+    """The phases of which a table has cosines and sines: put your table here."""
+    powers = np.float32(base) ** (np.arange(0, width, 2, dtype=np.float32) / np.float32(width))
+    frequencies = rounded((np.float32(1.0) / powers).astype(np.float64), form).astype(np.float32)
+    return np.float32(position) * frequencies
+
+
+def entries(case, *names):
+    """Answers of a case, rounded to nearest."""
+    return [array(case["answers"][name], "nearest") for name in names]
 
 
 def bounds(given, form):
@@ -150,8 +157,8 @@ def bounds(given, form):
 def tolerance(given, form):
     """The error of the output that is allowed, for each query and column, for any order of keys and tiles."""
     of = bounds(given, form)
-    weights, output, least = entry(of("", "length", "-any-order"), "weights", "output", "least")
-    (scores,) = entry(of("", "width"), "scores")
+    weights, output, least = entries(of("", "length", "-any-order"), "weights", "output", "least")
+    (scores,) = entries(of("", "width"), "scores")
     sizes = float(given["scale"]) * (np.abs(given["queries"]) @ np.abs(given["keys"]).T).max(axis=1)
     values = np.abs(given["values"]).max(axis=0) * float(given.get("value_scale", 1.0))
     return values * (weights + scores * sizes[:, None] + output) + least
@@ -160,11 +167,11 @@ def tolerance(given, form):
 def tolerances_of_gradients(given, form):
     """The errors of gradients that are allowed; the letters are those of the file."""
     of = bounds(given, form)
-    saved, c_e, c_q, c_s, least = entry(
+    saved, c_e, c_q, c_s, least = entries(
         of("gradients-", "length", "-any-order"), "logarithm", "exponentials", "queries", "specks", "least"
     )
-    c_k, c_v = entry(of("gradients-", "rows"), "keys", "values")
-    (c_b,), (scores,) = entry(of("gradients-", "depth"), "products"), entry(of("", "width"), "scores")
+    c_k, c_v = entries(of("gradients-", "rows"), "keys", "values")
+    (c_b,), (scores,) = entries(of("gradients-", "depth"), "products"), entries(of("", "width"), "scores")
     u = 2.0 ** -(53 if form == "binary64" else 24)
     scale, m, g = float(given["scale"]), len(given["queries"]), np.abs(given["cotangent"])
     reads = given["cotangent"] @ given["values"].T
@@ -251,6 +258,24 @@ def test_gradients_of_a_loop():
             assert_gradients(streamed_gradients(given, form), given, answers, form, name)
 
 
+def test_rotary_phases():
+    """Phases, cosines and sines far out, with frequencies that are kept in float32, bfloat16 and float16."""
+    known = cases("rotary")
+    for name, case in known.items():
+        form, _, plain = name.partition("-")
+        if form not in ("binary32", "binary16", "bfloat16"):
+            continue
+        base, width, position = (float(array(case["inputs"][key])) for key in ("base", "width", "position"))
+        phases = rotary_phases(base, int(width), position, form)[array(case["inputs"]["planes"]).astype(int)]
+        (allowed,) = entries(known[f"binary32-{plain}"], "computed")
+        if form != "binary32":  # computed in float32, and rounded
+            allowed = allowed + entries(case, "rounded")[0]
+        assert_near(phases, known[plain]["answers"]["phases"], allowed, name)
+        chords = 2.0 * np.sin(np.minimum(allowed, np.pi) / 2.0) + 2.0**-22
+        assert_near(np.cos(phases), known[plain]["answers"]["cosines"], chords, name)
+        assert_near(np.sin(phases), known[plain]["answers"]["sines"], chords, name)
+
+
 def test_pytorch():
     """Outputs and gradients of scaled_dot_product_attention keep to the same tolerances; rows that see nothing too."""
     if torch is None:
@@ -281,5 +306,6 @@ if __name__ == "__main__":
     test_a_loop_over_tiles()
     test_bits_of_exact_sums()
     test_gradients_of_a_loop()
+    test_rotary_phases()
     test_pytorch()
     print("as the files say" if torch else "as the files say; PyTorch is not installed")

@@ -33,6 +33,9 @@ VALID = {
         "means": np.array([0.5]), "plan": ([[0], []], [[2, 1]]), "form": "float16", "scale": 0.5,
         "mask": np.array([[True, False, True]]),
     },
+    "rotary_phases": {
+        "base": 10000.0, "dim": 8, "positions": np.array([0, 7, 4095]), "frequencies": "bfloat16", "product": "float32",
+    },
     "stream_attention": {
         "queries": TOKENS[:1], "keys": TOKENS, "values": TOKENS, "plan": ([[0], []], [[2, 1]]), "form": "float16",
         "scale": 0.5, "mask": np.array([[True, False, True]]), "sink": 0.25,

@@ -34,6 +34,14 @@ WRONG_BITS = {
     "the sum of weights in four bits": ("mass = factor * mass + weights.sum(axis=1)",
                                              'mass = rounded(factor * mass + weights.sum(axis=1), "e4m3")'),
 }  # fmt: skip
+WRONG_ROTARY = {
+    "frequencies in eight bits": (".astype(np.float64), form)", '.astype(np.float64), "bfloat16")'),
+    "positions in eight bits": ("return np.float32(position)",
+                                'return np.float32(rounded(np.float64(position), "bfloat16"))'),
+    "products in half precision": ("return np.float32(position) * frequencies",
+                                   "return np.float16(position) * frequencies.astype(np.float16)"),
+    "one plane too far": ("np.arange(0, width, 2,", "np.arange(2, width + 2, 2,"),
+}  # fmt: skip
 WRONG_BACKWARD = {
     "the mean of the tile": ("reads - mean[:, None]", "reads - (weights * reads).sum(axis=1, keepdims=True)"),
     "the partition of the tile": (
@@ -72,6 +80,7 @@ def test_it_runs_with_the_files_alone():
     ("test", "name", "old", "new"),
     [("test_a_loop_over_tiles", name, *change) for name, change in WRONG.items()]
     + [("test_bits_of_exact_sums", name, *change) for name, change in WRONG_BITS.items()]
+    + [("test_rotary_phases", name, *change) for name, change in WRONG_ROTARY.items()]
     + [("test_gradients_of_a_loop", name, *change) for name, change in WRONG_BACKWARD.items()],
 )
 @pytest.mark.filterwarnings("ignore")

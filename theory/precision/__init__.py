@@ -1,4 +1,4 @@
-"""What is lost when tokens are kept in few bits, and when attention is computed in them.
+"""What is lost when tokens are kept in few bits, and when attention and positions are computed in them.
 
 Sweeps are in ``studies``.
 """
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         corrected_products as corrected_products,
         quantise as quantise,
     )
+    from theory.precision.rotary import rotary_phases as rotary_phases
     from theory.precision.streaming import (
         StreamError as StreamError,
         stream_attention as stream_attention,

@@ -395,6 +395,45 @@ def of_gradients(case, u, wide, bits, least):
     }
 
 
+def turned(angle, times):
+    """Cosine and sine of a whole multiple of an angle, by doubling."""
+    c, s = ball(1), ball(0)
+    for bit in f"{times:b}":
+        c, s = c * c - s * s, 2 * c * s
+        if bit == "1":
+            c, s = c * angle.cos() - s * angle.sin(), s * angle.cos() + c * angle.sin()
+    return c, s
+
+
+@listed
+def phases(halved):
+    """Rotary positions, and tolerances of their phases."""
+    for case in cases("rotary"):
+        base, width, position = (int(given(case, name)) for name in ("base", "width", "position"))
+        with precision(BITS):
+            angles = [(-2 * int(i) * ball(base).log() / width).exp() for i in given(case, "planes")]
+            form = case["name"].partition("-")[0]
+            if form == "base":
+                cosines, sines = zip(*(turned(angle, position) for angle in angles), strict=True)
+                known = {"frequencies": angles, "phases": [angle * position for angle in angles]}
+                known |= {"cosines": cosines, "sines": sines}
+            else:
+                bits, least = {"binary64": (53, -1022), "binary32": (24, -126), "binary16": (11, -14)}.get(
+                    form, (8, -126)
+                )
+                u, w = (ball("1/2") ** p / (2 if halved else 1) for p in (bits, 53 if bits == 53 else 24))
+                half = ball("1/2") ** (bits - least) / (2 if halved else 1)
+                known = {}
+                for name, grown in (("rounded", ball(1)), ("computed", 1 / (1 - 4 * u))):
+                    known[name] = [
+                        position * (angle * (grown - 1) + max(u * grown * angle, half, key=lambda b: b.mid())) * (1 + w)
+                        + position * w * angle
+                        for angle in angles
+                    ]
+        for name, values in known.items():
+            yield case, name, values, "rotary"
+
+
 def _average(sums, mass):
     """A quotient, or what is left of nothing."""
     return sums / mass if mass != 0 else sums
@@ -533,7 +572,7 @@ def constants(off, halved):
     Claim(
         "reference.digits",
         "the files of known answers hold fifteen digits of the definitions",
-        r"every answer lies between its published ends, which agree to fifteen significant digits: softmax, logsumexp, attention with masks, weights and sinks, whole and by tiles of keys, to as many as 20000, with gradients, tolerances of kernels, entmax of orders 1 to 10, their derivatives, $W_1$ of small clouds, Lipschitz constants and norms of Jacobians",
+        r"every answer lies between its published ends, which agree to fifteen significant digits: softmax, logsumexp, attention with masks, weights and sinks, whole and by tiles of keys, to as many as 20000, with gradients, tolerances of kernels, rotary positions and tolerances of their phases, entmax of orders 1 to 10, their derivatives, $W_1$ of small clouds, Lipschitz constants and norms of Jacobians",
         assumptions=(
             "inputs are the floats that the files give",
             r"magnitudes of at least $10^{-100000}$",
@@ -556,6 +595,7 @@ def test_digits(run, *, off=0, masked=True, swapped=False, squared=False, halved
         *derivatives_of_rows(masked),
         *laws(swapped),
         *bounds(halved),
+        *phases(halved),
     ]:
         yield from compared(case, name, values, off, part=part)
     yield from clouds(off, squared)
