@@ -122,8 +122,8 @@ def rounded_up(decimal):
     return float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(decimal))
 
 
-def table():
-    """The rows of the page's table of tolerances."""
+def table(kind, answer, forms):
+    """The rows of a table of tolerances on the page, for tiles of 128 keys and for any order."""
     cases = {
         case["name"]: case for case in json.loads((FOLDER / "tolerances.json").read_text(encoding="utf-8"))["cases"]
     }
@@ -132,9 +132,9 @@ def table():
     for name in names:
         length = int(re.search(r"length-(\d+)", name)[1])
         cells = []
-        for form in ("binary64", "binary32", "bfloat16", "binary16", "e4m3"):
+        for form in forms:
             tiles, order = (
-                rounded_up(cases[f"{form}-length-{length}-{words}"]["answers"]["weights"]["hi"][0])
+                rounded_up(cases[f"{form}-{kind}length-{length}-{words}"]["answers"][answer]["hi"][0])
                 for words in ("tiles-of-128", "any-order")
             )
             cells.append(f"{tiles:g} ({order:g})")
@@ -142,5 +142,12 @@ def table():
     return "\n".join(rows)
 
 
-def test_the_table_is_that_of_the_file():
-    assert table() in (FOLDER / "README.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(
+    ("kind", "answer", "forms"),
+    [
+        ("", "weights", ("binary64", "binary32", "bfloat16", "binary16", "e4m3")),
+        ("gradients-", "queries", ("binary64", "binary32", "bfloat16", "binary16")),
+    ],
+)
+def test_the_tables_are_those_of_the_file(kind, answer, forms):
+    assert table(kind, answer, forms) in (FOLDER / "README.md").read_text(encoding="utf-8")
