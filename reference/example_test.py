@@ -277,7 +277,7 @@ def test_rotary_phases():
 
 
 def test_pytorch():
-    """Outputs and gradients of scaled_dot_product_attention keep to the same tolerances; rows that see nothing too."""
+    """Outputs and gradients of scaled_dot_product_attention keep to the same tolerances, a sink as one more key."""
     if torch is None:
         return
     kinds = {
@@ -287,19 +287,26 @@ def test_pytorch():
         "bfloat16": torch.bfloat16,
     }
     for name, given, form, answers in problems():
-        if form not in kinds or "sink" in given or (form == "binary16" and "below-minus" in name):
-            continue  # it has no sink, and the scores of the last overflow float16 on some backends
+        if form not in kinds or (form == "binary16" and "below-minus" in name):
+            continue  # the scores of the last overflow float16 on some backends
         q, k, v = (torch.tensor(given[key]).to(kinds[form])[None, None] for key in ("queries", "keys", "values"))
-        for x in (q, k, v):
-            x.requires_grad_()
+        leaves = {"grad_queries": q, "grad_keys": k, "grad_values": v}
         mask = torch.tensor(given["mask"])[None, None] if "mask" in given else None
+        if "sink" in given:  # one more key, with a bias for its score
+            leaves["grad_sink"] = sink = torch.tensor(float(given["sink"]), dtype=kinds[form])
+        for x in leaves.values():
+            x.requires_grad_()
+        if "sink" in given:
+            k, v = (torch.cat([x, torch.zeros_like(x[:, :, :1])], dim=2) for x in (k, v))
+            seen = torch.tensor(given.get("mask", np.ones((len(given["queries"]), len(given["keys"])), dtype=bool)))
+            bias = torch.zeros(seen.shape, dtype=kinds[form]).masked_fill(~seen, -np.inf)
+            mask = torch.cat([bias, sink.expand(len(seen), 1)], dim=1)[None, None]
         out = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=float(given["scale"]))
         assert_near(out.detach().double().numpy()[0, 0], answers["output"], tolerance(given, form), name)
         if "cotangent" in given:
             out.backward(torch.tensor(given["cotangent"]).to(kinds[form])[None, None])
-            found = {"grad_queries": q, "grad_keys": k, "grad_values": v}
-            found = {key: x.grad.double().numpy()[0, 0] for key, x in found.items()}
-            assert_gradients(found, given, answers, form, name)
+            found = {key: x.grad.double().numpy() for key, x in leaves.items()}
+            assert_gradients({key: x[0, 0] if x.ndim else x for key, x in found.items()}, given, answers, form, name)
 
 
 if __name__ == "__main__":
