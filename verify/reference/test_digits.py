@@ -54,6 +54,7 @@ def given(case, name, default=None):
     return np.repeat(numbers, tensor.get("counts", 1)).reshape(tensor["shape"])
 
 
+@cache
 def recurrent(*, start, bits, spread, size, period=None):
     """The numbers of a recurrence, each from the closed form of its power of the multiplier."""
     a, c, modulus = 1664525, 1013904223, 2**32
