@@ -503,6 +503,8 @@ BUGS = [
     bug("signs-unscaled", "quantised.drawn", "precision/quantiser.py", ("math.sqrt(math.pi / 2.0) * size", "size")),
     bug("sums-not-rescaled", "streaming.forward", "precision/streaming.py", ("total = factor * state.total", "total = state.total")),
     bug("mean-added", "streaming.gradients", "precision/backward.py", ("axis=1)[:, -1] - mean[i])", "axis=1)[:, -1] + mean[i])")),
+    bug("logarithms-halved", "streaming.passes", "precision/passes.py", ("width(most) + own", "width(most) + own / 2")),
+    bug("next-planes", "rotary.phases", "precision/rotary.py", ("ball(-2 * i) / size", "ball(-2 * i - 2) / size")),
     bug("left-unscaled", "streaming.invariance", "precision/streaming.py", ("one * left.total + other", "left.total + other")),
     bug("pattern-of-half-length", "descent.load", "maxent/gibbs/gaussian_retrieval.py", ("score, step = ball(factor) * d,", "score, step = ball(factor) * d / 2,")),
     bug("rounded-down", "streaming.weights", "precision/formats.py", ("np.rint", "np.floor")),

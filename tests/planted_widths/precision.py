@@ -5,6 +5,8 @@ SUMS = "tests/precision/test_streaming.py::test_sums_nearly_reach_the_bound"
 VALUES = "tests/precision/test_streaming.py::test_bounds_have_their_values"
 STREAMING = "precision/streaming.py"
 BACKWARD = "precision/backward.py"
+PASSES = "precision/passes.py"
+PARTS = "tests/precision/test_passes.py::test_parts_have_their_values"
 GRADIENTS = "tests/precision/test_backward.py::test_bounds_have_their_values"
 
 WIDTHS = [
@@ -18,7 +20,14 @@ WIDTHS = [
     ("saved-logarithms-exact", "streaming.gradients", BACKWARD, "(1 + u) * (away + 2 * delta)", "(1 + u) * 2 * delta"),
     ("slopes-of-scores-exact", "streaming.gradients", BACKWARD,
      "first + u * (t + first) + coarse * whole + specks", "first + u * (t + first) + specks"),
-    ("saved-means-exact", "streaming.gradients", BACKWARD, "ball(base.speck) + eta)", "ball(base.speck))"),
+    ("saved-means-exact", "streaming.gradients", BACKWARD, "speck + eta)", "speck)"),
     ("weights-exact", GRADIENTS, BACKWARD, "value = one_weight + coarse", "value = coarse"),
-    ("sums-of-queries-exact", GRADIENTS, BACKWARD, "off + _gamma(n + 2, u) * summed + tiny", "off + tiny"),
+    ("sums-of-queries-exact", GRADIENTS, BACKWARD, "off + roundings(n + 2, u) * summed + tiny", "off + tiny"),
+    ("own-logarithms-exact", "streaming.passes", PASSES, "(u * (1 + scores) + 2 * scores) * s", "0 * s"),
+    ("own-means-exact", "streaming.passes", PASSES,
+     "off + own.products * (b + off) + own.least", "own.products * b + own.least"),
+    ("gradients-unrounded", PARTS, PASSES, "last = ball(target.unit if", "last = ball(0.0 if"),
+    ("saved-sums-exact", PARTS, PASSES, "(c + r) * u / (1 - u) + n * far", "n * far"),
+    ("saved-distances-exact", PARTS, PASSES, "u * (most + mean) / (1 - u)", "0"),
+    ("additions-uncounted", PARTS, PASSES, "in (c + 3, m + 2)", "in (3, m + 2)"),
 ]  # fmt: skip

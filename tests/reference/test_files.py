@@ -63,7 +63,24 @@ def test_files_are_what_the_schema_says(path):
     for case in read["cases"]:
         for tensor in [*case["inputs"].values(), *case["answers"].values()]:
             size = int(np.prod(tensor["shape"]))
+            if "recurrence" in tensor or "counts" in tensor:
+                assert sum(tensor.get("counts", [size])) == size
+                assert len(tensor.get("data", ())) == len(tensor.get("counts", ()))
+                continue
             assert {len(tensor[key]) for key in ("data", "lo", "hi", "nearest") if key in tensor} == {size}
+
+
+def test_the_package_jsonschema_agrees():
+    """Where it is installed, which takes the draft from the schema; the suite does not need it."""
+    validators = pytest.importorskip("jsonschema", minversion="4.0").validators
+    kind = validators.validator_for(SCHEMA)
+    kind.check_schema(SCHEMA)
+    assert kind is validators.Draft202012Validator
+    for path in FILES:
+        assert kind(SCHEMA).is_valid(json.loads(path.read_text(encoding="utf-8"))), path.name
+    wrong = json.loads((FOLDER / "heads.json").read_text(encoding="utf-8"))
+    wrong["cases"][0]["inputs"]["queries"]["recurrence"]["bits"] = 0
+    assert not kind(SCHEMA).is_valid(wrong)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

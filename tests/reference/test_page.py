@@ -1,4 +1,4 @@
-"""The page of the known answers: its program runs as printed, and its tables are those that were measured."""
+"""The page of the known answers: its programs run as printed, and its tables are those that were measured."""
 
 import re
 import subprocess
@@ -14,9 +14,10 @@ PAGE = Path(__file__).parent.parent.parent / "reference" / "README.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 
 
-def test_the_program_runs_with_the_files_alone():
-    (program,) = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
-    code = f"import numpy; numpy.seterr(all='ignore')\n{program}\nassert p.size\n"
+def test_the_programs_run_with_the_files_alone():
+    programs = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    assert len(programs) == 2
+    code = "\n".join(["import numpy; numpy.seterr(all='ignore')", *programs, "assert p.size and q.size"])
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-P", "-c", code], cwd=PAGE.parent, capture_output=True, text=True, timeout=60, check=False
     )

@@ -1,4 +1,4 @@
-"""What is lost when tokens are kept in few bits, and when attention is computed in them.
+"""What is lost when tokens are kept in few bits, and when attention and positions are computed in them.
 
 Sweeps are in ``studies``.
 """
@@ -15,12 +15,19 @@ if TYPE_CHECKING:
         stream_gradients as stream_gradients,
     )
     from theory.precision.formats import round_to as round_to
+    from theory.precision.passes import (
+        PassError as PassError,
+        gradient_tolerance as gradient_tolerance,
+        pass_error as pass_error,
+        stream_logarithm as stream_logarithm,
+    )
     from theory.precision.quantiser import (
         Codebook as Codebook,
         best_codebook as best_codebook,
         corrected_products as corrected_products,
         quantise as quantise,
     )
+    from theory.precision.rotary import rotary_phases as rotary_phases
     from theory.precision.streaming import (
         StreamError as StreamError,
         stream_attention as stream_attention,

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_between, as_choice, as_count, as_flags, as_points, as_vector
 from theory.evidence import Interval, ball, hull, precision
-from theory.precision.formats import FORMATS, nearest
+from theory.precision.formats import FORMATS, Format, nearest
 from theory.precision.streaming import (
     FAR,
     LARGEST,
@@ -169,28 +169,34 @@ def gradient_error(
     given = (("size", size), ("spread", spread), ("partition", partition), ("mean", mean), ("score", score))
     with precision():
         b, t, away, eta, delta = (ball(as_between(number, name, 0.0, LARGEST)) for name, number in given)
-        u = ball(base.unit)
+        u, speck = ball(base.unit), half_least(base)
         far = ball(2) ** -FAR[working(form)]
         tilt = (1 + u) * (away + 2 * delta) - (1 - ULPS * u).log()
         all_weights = (tilt + u * ball(n).log()).exp() - 1 + n * far
         one_weight = tilt.exp() - 1 + far
-        apart = (1 + u) * (_gamma(e, u) * b + 2 * e * ball(base.speck) + eta) + 2 * u * t
+        apart = (1 + u) * (roundings(e, u) * b + 2 * e * speck + eta) + 2 * u * t
         first = all_weights * (2 * t + apart) + apart
         whole = (1 + u) * (t + first)
         coarse = target.unit / (1 + ball(target.unit)) if form != working(form) else ball(0)
-        specks = n * (ball(target.speck) + ball(base.speck))
+        specks = n * (half_least(target) + speck)
         off = first + u * (t + first) + coarse * whole + specks
         summed = whole * (1 + coarse) + specks
-        tiny = 4 * (n + m) * ball(base.speck) * 2**_SMALL
-        value = one_weight + coarse * (1 + one_weight) + ball(target.speck)
+        tiny = 4 * (n + m) * speck * 2**_SMALL
+        value = one_weight + coarse * (1 + one_weight) + half_least(target)
         return GradientError(
-            hull(off + _gamma(n + 2, u) * summed + tiny),
-            hull(m * (off + _gamma(m + 2, u) * summed) + tiny),
-            hull(m * (value + _gamma(m, u) * (1 + value)) + tiny),
+            hull(off + roundings(n + 2, u) * summed + tiny),
+            hull(m * (off + roundings(m + 2, u) * summed) + tiny),
+            hull(m * (value + roundings(m, u) * (1 + value)) + tiny),
         )
 
 
-def _gamma(steps: int, u: Any) -> Any:
+def half_least(target: Format) -> Any:
+    """Return half the least positive number of a format, which no float64 is for that format."""
+    return ball(2) ** (target.least - target.bits)
+
+
+def roundings(steps: int, u: Any) -> Any:
+    """Return what so many roundings cost at most."""
     return steps * u / (1 - steps * u)
 
 

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from theory._validate import as_between, as_choice, as_count, as_counts, as_flags, as_points, as_scores
 from theory.evidence import Interval, ball, hull, precision
-from theory.precision.formats import FORMATS, nearest
+from theory.precision.formats import FORMATS, Format, nearest
 
 Plan: TypeAlias = "list[Any] | tuple[Plan, Plan]"  # tiles, which are sequences of keys, or two splits
 
@@ -93,16 +93,21 @@ def stream_row(
     as_moderate(s[np.isfinite(s)], "scores", LARGEST)
     v = as_moderate(as_points(values, "values", size=s.size), "values", LARGEST)
     as_plan(plan, s.size)
-    as_choice(form, "form", FORMATS)
-    width = np.dtype(working(form))
-    state = _read(s.astype(width), v.astype(width), plan, form)
-    if sink is not None:
-        last = float(width.type(as_between(sink, "sink", -LARGEST, LARGEST)))
-        state = _merged(state, _State(last, width.type(1.0), np.zeros(v.shape[1], dtype=width)), form)
+    state = state_of(s, v, plan, form, sink)
     if state.mass == 0.0:
         return np.zeros(v.shape[1])
     found: NDArray[np.float64] = (state.total / state.mass).astype(np.float64)
     return found
+
+
+def state_of(s: Any, v: Any, plan: Plan, form: str, sink: float | None) -> _State:
+    """Return the maximum, the sum of weights and the sum of weighted values of a row."""
+    width = np.dtype(working(as_choice(form, "form", FORMATS)))
+    state = _read(s.astype(width), v.astype(width), plan, form)
+    if sink is None:
+        return state
+    last = float(width.type(as_between(sink, "sink", -LARGEST, LARGEST)))
+    return _merged(state, _State(last, width.type(1.0), np.zeros(v.shape[1], dtype=width)), form)
 
 
 def stream_attention(
@@ -299,15 +304,24 @@ def _exponential(gap: float, form: str) -> float:
     for bits in _ENOUGH:
         with precision(bits):
             power = ball(gap).exp()
-            low, high = (_number(end, form) for end in (power.lower(), power.upper()))
+            low, high = (_number(end, FORMATS[form]) for end in (power.lower(), power.upper()))
             if low == high:
                 return low
     raise ArithmeticError(f"scores: expected a power of e that can be rounded, got that of {gap!r}")
 
 
-def _number(end: Any, form: str) -> float:
+def nearest_to(number: Any, target: Format) -> float:
+    """Return the number of a format that is nearest to a ball, which is positive or exactly zero."""
+    if number == 0:
+        return 0.0
+    low, high = (_number(end, target) for end in (number.lower(), number.upper()))
+    if low != high:
+        raise ArithmeticError(f"expected one nearest number, got {number}")
+    return low
+
+
+def _number(end: Any, target: Format) -> float:
     """Return the nearest number of a format to a positive exact ball."""
-    target = FORMATS[form]
     mantissa, power = (int(part) for part in end.man_exp())
     if mantissa.bit_length() + power <= target.least - target.bits:  # less than half the least positive number
         return 0.0  # its exponent may have more digits than memory holds bits

@@ -20,15 +20,57 @@ PROMISED = 15  # significant digits of an answer
 
 
 @dataclass(frozen=True, slots=True)
+class Recurrent:
+    """Numbers from a recurrence, so that a file need not list them: see :func:`recurrence`."""
+
+    shape: tuple[int, ...]
+    start: int
+    bits: int
+    spread: float = 2.0
+    period: int = 0  # of how many numbers, after which they come again; all differ where it is zero
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the numbers."""
+        size = math.prod(self.shape)
+        drawn = recurrence(self.period or size, start=self.start, bits=self.bits, spread=self.spread)
+        return np.resize(drawn, self.shape)
+
+    def written(self, form: str) -> dict[str, Any]:
+        """Return how a file says it."""
+        rule = {"start": self.start, "bits": self.bits, "spread": hexadecimal(self.spread)}
+        rule |= {"period": self.period} if self.period else {}
+        return {"format": form, "shape": list(self.shape), "recurrence": rule}
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """Numbers or booleans, each as often as is said."""
+
+    shape: tuple[int, ...]
+    data: Sequence[float | bool]
+    counts: Sequence[int]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the numbers."""
+        return np.repeat(np.array(self.data), self.counts).reshape(self.shape)
+
+    def written(self, form: str) -> dict[str, Any]:
+        """Return how a file says it."""
+        parts = _tensor(np.array(self.data), form)
+        return {**parts, "shape": list(self.shape), "counts": list(self.counts)}
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """One instance: named inputs, and what computes named answers from them in balls."""
 
     name: str
-    inputs: Mapping[str, ArrayLike]
+    inputs: Mapping[str, ArrayLike | Recurrent | Repeated]
     answers: Callable[[Inputs], Answers]
     form: str = "binary64"
     note: str = ""
     answered: str = ""  # the format of the answers, where it is not that of the inputs
+    counted: Sequence[str] = ()  # inputs that count or name places, in binary64 whatever the others are in
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +102,24 @@ def _case(case: Case) -> dict[str, Any]:
     return {
         "name": case.name,
         **({"note": case.note} if case.note else {}),
-        "inputs": {name: _tensor(values, case.form) for name, values in inputs.items()},
+        "inputs": {
+            name: _tensor(values, "binary64" if name in case.counted else case.form, case.inputs[name])
+            for name, values in inputs.items()
+        },
         "answers": certified(lambda: case.answers(inputs), case.answered or case.form),
     }
 
 
-def _tensor(values: NDArray[Any], form: str) -> dict[str, Any]:
+def _tensor(values: NDArray[Any], form: str, made: Any = None) -> dict[str, Any]:
+    if values.dtype != np.bool_:
+        for number in np.unique(values.astype(np.float64)).tolist():
+            if math.isfinite(number) and not is_in(number, form):
+                raise ValueError(f"inputs: expected numbers of the format {form}, got {number!r}")
+    if isinstance(made, (Recurrent, Repeated)):
+        return made.written(form)
     if values.dtype == np.bool_:
         return {"format": "boolean", "shape": list(values.shape), "data": values.ravel().tolist()}
     numbers = values.astype(np.float64).ravel().tolist()
-    for number in numbers:
-        if math.isfinite(number) and not is_in(number, form):
-            raise ValueError(f"inputs: expected numbers of the format {form}, got {number!r}")
     return {"format": form, "shape": list(values.shape), "data": [hexadecimal(x) for x in numbers]}
 
 
@@ -107,13 +155,24 @@ def schema() -> dict[str, Any]:
     hexadecimals = _listed({"type": "string", "pattern": "^(-?0x[01](\\.[0-9a-f]+)?p[+-][0-9]+|-?inf)$"})
     decimals = _listed({"type": "string", "pattern": "^(-?[0-9]+(\\.[0-9]+)?(e-?[0-9]+)?|-?inf)$"})
     formats = {"enum": list(FORMATS)}
-    numbers = _object({"format": formats, "shape": shape, "data": hexadecimals})
-    flags = _object({"format": {"enum": ["boolean"]}, "shape": shape, "data": _listed({"type": "boolean"})})
+    whole = {"type": "integer", "minimum": 1}
+    numbers = _object({"format": formats, "shape": shape, "data": hexadecimals, "counts": _listed(whole)}, ("counts",))
+    flags = _object(
+        {
+            "format": {"enum": ["boolean"]},
+            "shape": shape,
+            "data": _listed({"type": "boolean"}),
+            "counts": _listed(whole),
+        },
+        ("counts",),
+    )
+    rule = {"start": {"type": "integer", "minimum": 0}, "bits": whole, "spread": hexadecimals["items"], "period": whole}
+    made = _object({"format": formats, "shape": shape, "recurrence": {**_object(rule, ("period",)), **RECURRENCE}})
     answer = _object({"format": formats, "shape": shape, "lo": decimals, "hi": decimals, "nearest": hexadecimals})
     case = {
         "name": {"type": "string", "pattern": "^[a-z0-9]+(-[a-z0-9]+)*$"},
         "note": words,
-        "inputs": {"type": "object", "additionalProperties": {"anyOf": [numbers, flags]}},
+        "inputs": {"type": "object", "additionalProperties": {"anyOf": [numbers, flags, made]}},
         "answers": {"type": "object", "additionalProperties": answer},
     }
     return {
@@ -131,6 +190,21 @@ def schema() -> dict[str, Any]:
             }
         ),
     }
+
+
+RECURRENCE = {
+    "description": "x_0 = start, x_(k+1) = (1664525 x_k + 1013904223) mod 2^32; entry k in the order of C, from 0 on, "
+    "is (floor(x_(k+1) / 2^(32 - bits)) - 2^(bits - 1)) spread / 2^(bits - 1); with a period it is entry k mod period"
+}
+
+
+def recurrence(count: int, *, start: int, bits: int, spread: float) -> NDArray[np.float64]:
+    """Return multiples of ``spread / 2**(bits - 1)`` in ``[-spread, spread)`` from a linear recurrence modulo 2^32."""
+    found, x = [], start
+    for _ in range(count):
+        x = (1664525 * x + 1013904223) % 2**32
+        found.append(((x >> (32 - bits)) - 2 ** (bits - 1)) * spread / 2 ** (bits - 1))
+    return np.array(found)
 
 
 _MASK = 2**64 - 1

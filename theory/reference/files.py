@@ -10,7 +10,7 @@ from pathlib import Path
 import theory
 from theory._validate import as_choice
 from theory.evidence.files import write_together
-from theory.reference import attention, distances, entmax, rounded, softmax, streaming, tolerances
+from theory.reference import attention, distances, entmax, heads, rotary, rounded, softmax, streaming, tolerances
 from theory.reference.cases import Subject, document, schema, text
 
 
@@ -47,7 +47,9 @@ _SUBJECTS: dict[str, Callable[[], Subject]] = {
     "logsumexp": softmax.logsumexp,
     "attention": attention.subject,
     "streaming": streaming.subject,
+    "heads": heads.subject,
     "tolerances": tolerances.subject,
+    "rotary": rotary.subject,
     "entmax": entmax.subject,
     "entmax_derivatives": entmax.derivatives,
     "jacobian_products": _products,

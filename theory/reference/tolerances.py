@@ -1,4 +1,4 @@
-"""How near a kernel of attention must come: bounds of errors by format, length and width of a head."""
+"""How near a kernel of attention must come: bounds of errors by format, length and width of a head; gradients too."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ WIDTHS = (32, 64, 96, 128, 192, 256)
 TILE = 128
 ULPS = 4  # units of an exponential: two in the last place
 SCALED = {"e4m3": 8}  # weights times two to this power
+KEPT = ("binary64", "binary32", "binary16", "bfloat16")  # formats of gradients
+ROWS = 2**20  # more queries and keys than any entry is for
+SMALL = 60  # factors of gradients are at least two to minus this
 
 
 def _sums(form: str) -> Format:
@@ -41,11 +44,21 @@ def _loss(form: str, n: int) -> Any:
     return normal if normal > subnormal else subnormal
 
 
+def _gamma(steps: int, u: Any) -> Any:
+    return steps * u / (1 - steps * u)
+
+
+def _rises(n: int, r: int, u: Any) -> tuple[Any, Any]:
+    """Return what exponentials cost a weight, and that with the mean distance of scores from the largest."""
+    exponentials = -(r + 1) * (1 - ULPS * u).log()
+    return exponentials, exponentials + (ball(n - 1) / ball(1).exp()).lambertw()
+
+
 def _of_length(form: str, inputs: Inputs) -> Answers:
     n, c, r = (int(inputs[name]) for name in ("length", "additions", "rises"))
     u = _unit(_sums(form))
-    exponentials = -(r + 1) * (1 - ULPS * u).log()
-    telescoped = 2 * u * (exponentials + (ball(n - 1) / ball(1).exp()).lambertw()) / (1 - u)
+    exponentials, distance = _rises(n, r, u)
+    telescoped = 2 * u * distance / (1 - u)
     sums = ((2 * (c + r) + 4) * u / (1 - u)).exp() * (1 + _loss(form, n)) - 1
     weights = exponentials + telescoped + sums + n * ball(2) ** (-1000 if form == "binary64" else -110)
     own = _output(form)
@@ -55,8 +68,56 @@ def _of_length(form: str, inputs: Inputs) -> Answers:
 
 
 def _of_width(form: str, inputs: Inputs) -> Answers:
-    steps = (int(inputs["width"]) + 4) * _unit(_sums(form))
-    return {"scores": scalar(steps / (1 - steps))}
+    return {"scores": scalar(_gamma(int(inputs["width"]) + 4, _unit(_sums(form))))}
+
+
+def _roundings(form: str) -> tuple[Any, Any]:
+    """Return what rounding to the format costs a factor of a product, and a gradient; nothing in that of the sums."""
+    wide = FORMATS[form] == _sums(form)
+    unit = ball(0) if wide else _unit(FORMATS[form])
+    return unit / (1 + unit), unit
+
+
+def _summed(steps: int, form: str) -> Any:
+    u, (coarse, last) = _unit(_sums(form)), _roundings(form)
+    return (1 + last) * (1 + coarse) * (1 + u) * (1 + _gamma(steps, u)) - 1
+
+
+def _far(form: str) -> Any:
+    return ball(2) ** (-1000 if form == "binary64" else -110)
+
+
+def _speck(target: Format) -> Any:
+    return ball(2) ** (target.least - target.bits)
+
+
+def _gradients_of_length(form: str, inputs: Inputs) -> Answers:
+    n, c, r = (int(inputs[name]) for name in ("length", "additions", "rises"))
+    own, sums = FORMATS[form], _sums(form)
+    u = _unit(sums)
+    exponentials, distance = _rises(n, r, u)
+    saved = exponentials + u * distance / (1 - u) + (c + r) * u / (1 - u) + n * _far(form)
+    specks = n * (_speck(own) + _speck(sums)) * 5 / 4 + 8 * (n + ROWS) * _speck(sums) * 2**SMALL
+    return {
+        "logarithm": scalar(saved + u * (ULPS + 1 + ULPS * u) * (ball(n).log() + saved)),
+        "exponentials": scalar((u * ball(n).log()).exp() / (1 - ULPS * u) - 1 + n * _far(form)),
+        "queries": scalar(_summed(c + 3, form)),
+        "specks": scalar(specks),
+        "least": scalar(_speck(own) + 3 * n * ball(2) ** sums.least),
+    }
+
+
+def _gradients_of_rows(form: str, inputs: Inputs) -> Answers:
+    m, sums = int(inputs["rows"]), _sums(form)
+    u, (coarse, last) = _unit(sums), _roundings(form)
+    one = (1 + coarse) * (1 / (1 - ULPS * u) + _far(form)) + _speck(FORMATS[form])
+    values = (1 + last) * (1 + _gamma(m, u)) * one - 1 + 2**24 * _speck(sums) * 2**SMALL
+    return {"keys": scalar(_summed(m + 2, form)), "values": scalar(values)}
+
+
+def _gradients_of_depth(form: str, inputs: Inputs) -> Answers:
+    u = _unit(_sums(form))
+    return {"products": scalar((1 + u) * _gamma(int(inputs["depth"]), u))}
 
 
 def _cases() -> list[Case]:
@@ -69,11 +130,19 @@ def _cases() -> list[Case]:
                 (f"tiles-of-{TILE}", min(n, TILE) + tiles - 2, tiles - 1),
             ):
                 given = {"length": np.array(n), "additions": np.array(additions), "rises": np.array(rises)}
-                name = f"{form}-length-{n}-{words}"
-                found.append(Case(name, given, partial(_of_length, form)))
+                found.append(Case(f"{form}-length-{n}-{words}", given, partial(_of_length, form)))
+                if form in KEPT:
+                    compute = partial(_gradients_of_length, form)
+                    found.append(Case(f"{form}-gradients-length-{n}-{words}", given, compute))
+            if form in KEPT:
+                rows = {"rows": np.array(n)}
+                found.append(Case(f"{form}-gradients-rows-{n}", rows, partial(_gradients_of_rows, form)))
         for width in WIDTHS:
             given = {"width": np.array(width)}
             found.append(Case(f"{form}-width-{width}", given, partial(_of_width, form)))
+            if form in KEPT:
+                depth = {"depth": np.array(width)}
+                found.append(Case(f"{form}-gradients-depth-{width}", depth, partial(_gradients_of_depth, form)))
     return found
 
 
@@ -81,7 +150,7 @@ def subject() -> Subject:
     """Return the file ``tolerances``."""
     return Subject(
         "tolerances",
-        "how far the output of a kernel of attention may be off, by format, length and width of a head",
+        "how far outputs and gradients of a kernel of attention may be off, by format, length and width of a head",
         {
             "length": "n, keys that a query sees, a sink among them",
             "additions": "c, through how many additions of floats a weight goes at most",
@@ -91,6 +160,19 @@ def subject() -> Subject:
             "scores": "of scores, per unit of S M, S = max_j scale sum_k |q_k k_jk|: (d + 4) u / (1 - (d + 4) u)",
             "output": "of the output's rounding, per unit of M; 0 where it has the format of the sums",
             "least": "of numbers that underflow, absolute",
+            "rows": "m, queries",
+            "depth": "e, the dimension of values",
+            "logarithm": "l, of the saved logarithm of the sum of weights: a + u (5 + 4 u) (log(n) + a), a = A + "
+            "u (A + W((n - 1) / e)) / (1 - u) + (c + r) u / (1 - u) + n eta; it is off by at most "
+            "l + (u (1 + scores) + scores) S",
+            "exponentials": "c_e, of all weights of a row in the backward pass: n^u / (1 - 4 u) - 1 + n eta",
+            "products": "c_b, of a slope times values, per unit of B: (1 + u) g(e), g(k) = k u / (1 - k u)",
+            "queries": "c_q, of sums and roundings of the gradient of a query: (1 + v) (1 + w) (1 + u) (1 + g(c + 3)) "
+            "- 1, w = u_F / (1 + u_F) and v = u_F, both 0 in binary32 and binary64",
+            "keys": "c_k, the same of a key: with g(m + 2) for g(c + 3)",
+            "values": "c_v, the same of a value: (1 + v) (1 + g(m)) ((1 + w) (1 / (1 - 4 u) + eta) + h) - 1 + 2^84 h_u",
+            "specks": "c_s, of slopes of scores that underflow: (5/4) n (h + h_u) + 8 (n + 2^20) 2^60 h_u, with h_u "
+            "half the least positive number of the sums",
         },
         _cases(),
         (
@@ -105,5 +187,18 @@ def subject() -> Subject:
             "R = max((n - 1) u_F / (2 + (n - 1) (1 + u_F)), (n - 1) h / (1 + (n - 1) h)), u_F the unit roundoff and h "
             "half the least positive number of the format (over 256 for e4m3); 0 in binary32 and binary64.",
             "Tiles of 128 are read one after the other, each summed one by one: c = 127 + tiles - 1, r = tiles - 1.",
+            "Gradients of sum_i <g_i, o_i>. The backward pass reads the logarithm that the forward pass saved, one "
+            "number a row, and the mean of g with the rounded output; weights and slopes of scores are rounded to the "
+            "format before they meet keys, queries and g, and so are gradients at the end.",
+            "K, Q, G are the largest sizes of a coordinate of keys, queries and g, B the largest sum_k |g_k v_jk|, T "
+            "half the largest range of <g, v_j> over the keys (0 among them if there is a sink), S at least the size "
+            "of a sink, H the largest sum_k |g_k| t_k, t_k the tolerance of the output in column k: "
+            "L = (1 + u) (l + (u (1 + scores) + 2 scores) S), F = H + c_b (B + H) + least, "
+            "D = c_b B + (1 + u) F + 2 u T, X = (exp(L) (1 + c_e) - 1) (2 T + D) + D.",
+            "The gradient of a query is off by at most scale K (X + c_q (T + X) + c_s) + least, that of a key by "
+            "m scale Q (X + c_k (T + X) + c_s) + least, that of a value by m G (exp(L) (1 + c_v) - 1) + least, that of "
+            "a sink by m ((exp(L) (1 + c_v) - 1) (2 T + F) + F) + least, where scale K, scale Q and G are 0 or at "
+            "least 2^-60, for as many additions and rises; additions over queries are in any order.",
+            "Gradients in e4m3 have no entry: a bound for them is open.",
         ),
     )

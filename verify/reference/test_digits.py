@@ -30,6 +30,7 @@ NARROW = ("float32", "float16", "bfloat16")
 BITS = 256
 FAR = 4000  # bits with which 1e308 keeps its digits in an exponential, and exp(-2048) beside 1
 EDGE = ball("1e-18")  # relative, beside an eigenvalue, at which itself a pivot would vanish
+LONG = 19_999  # coordinates of keys, beyond which equal keys are taken together
 TINY = ball("2e-100000")  # where an answer is only bounded, it is by half of this
 FINEST = (
     1.0 + 2.0**-20
@@ -47,7 +48,22 @@ def given(case, name, default=None):
     if name not in case["inputs"]:
         return default
     tensor = case["inputs"][name]
-    return np.array([x if isinstance(x, bool) else float.fromhex(x) for x in tensor["data"]]).reshape(tensor["shape"])
+    if "recurrence" in tensor:
+        return recurrent(**tensor["recurrence"], size=int(np.prod(tensor["shape"]))).reshape(tensor["shape"])
+    numbers = np.array([x if isinstance(x, bool) else float.fromhex(x) for x in tensor["data"]])
+    return np.repeat(numbers, tensor.get("counts", 1)).reshape(tensor["shape"])
+
+
+@cache
+def recurrent(*, start, bits, spread, size, period=None):
+    """The numbers of a recurrence, each from the closed form of its power of the multiplier."""
+    a, c, modulus = 1664525, 1013904223, 2**32
+    found = []
+    for k in range(1, (period or size) + 1):
+        power = pow(a, k, modulus * (a - 1))
+        x = (power * start + c * ((power - 1) // (a - 1))) % modulus
+        found.append((x // 2 ** (32 - bits) - 2 ** (bits - 1)) * float.fromhex(spread) / 2 ** (bits - 1))
+    return np.tile(found, -(-size // len(found)))[:size]
 
 
 def filed(answer, off=0):
@@ -281,6 +297,29 @@ def tiles(masked):
                     yield case, f"grad_{name}", values, "streaming gradients"
 
 
+@listed
+def long_heads(masked):
+    """Heads of the sizes in use; of the longest rows equal scores are taken together."""
+    for case in cases("heads"):
+        with precision(BITS):
+            k, v = given(case, "keys"), given(case, "values")
+            if k.size > LONG:
+                (first, other), counts = np.unique(k[:, 0])[::-1], (1, len(k) - 1)
+                terms = [ball(float(first)).exp(), counts[1] * ball(float(other)).exp()]
+                yield case, "output", [terms[1] * ball(v.max()) / sum(terms)], "heads"
+                yield case, "log_partition", [sum(terms).log()], "heads"
+                continue
+            p, total, _ = attended(balls(given(case, "queries")), balls(k), case, seen=masked)
+            factor = ball(float(given(case, "value_scale", 1.0)))
+            yield case, "output", p @ balls(v) * factor, "heads"
+            yield case, "log_partition", [mass.log() for mass in total], "heads"
+            if "cotangent" in case["inputs"]:
+                at = given(case, "answered_keys").astype(int)
+                for name, values in gradients(case, seen=masked).items():
+                    chosen = values[at] if name in ("keys", "values") else values
+                    yield case, f"grad_{name}", chosen, "heads, gradients"
+
+
 def nearness(others):
     """The root of z exp(1 + z) = n - 1, by Newton's method, and enclosed by a change of sign."""
     z = ball(others + 1).log().mid()
@@ -305,6 +344,10 @@ def bounds(halved):
         double = 2 if halved else 1
         with precision(BITS):
             u = ball("1/2") ** (53 if form == "binary64" else 24) / double
+            if "-gradients-" in case["name"]:
+                for name, value in of_gradients(case, u, wide, bits, least).items():
+                    yield case, name, [value], "tolerances"
+                continue
             if "width" in case["inputs"]:
                 steps = int(given(case, "width")) + 4
                 yield case, "scores", [steps * u / (1 - steps * u)], "tolerances"
@@ -325,6 +368,71 @@ def bounds(halved):
             end = -126 - 8 if form == "e4m3" else least - bits
             under = ball(2) ** end + n * ball(2) ** (-1021 if form == "binary64" else -125)
             yield case, "least", [under / double], "tolerances"
+
+
+def of_gradients(case, u, wide, bits, least):
+    """The parts of tolerances of gradients; roundings as powers of what one costs, sums as one over what they keep."""
+    unit = 0 * u if wide else u * ball(2) ** ((53 if bits == 53 else 24) - bits)
+    half, under = ball(2) ** (least - bits), ball(2) ** (-1075 if bits == 53 else -150)
+    eta = ball(2) ** (-1000 if bits == 53 else -110)
+    grown = lambda k: 1 / (1 - k * u)  # noqa: E731  one and what k roundings may add
+    factor = (1 + 2 * unit) / (1 + unit)  # one and what rounding to nearest adds
+    summed = lambda k: (1 + unit) * (1 + u) * factor * grown(k) - 1  # noqa: E731
+    if "depth" in case["inputs"]:
+        return {"products": (1 + u) * (grown(int(given(case, "depth"))) - 1)}
+    if "rows" in case["inputs"]:
+        m = int(given(case, "rows"))
+        one = factor / (1 - 4 * u) + factor * eta + half
+        return {"keys": summed(m + 2), "values": (1 + unit) * grown(m) * one - 1 + under * ball(2) ** 84}
+    n, c, r = (int(given(case, name)) for name in ("length", "additions", "rises"))
+    away = -(r + 1) * (1 - 4 * u).log()
+    whole = away + (u * (away + nearness(n - 1)) + (c + r) * u) / (1 - u) + n * eta
+    return {
+        "logarithm": whole + (5 * u + 4 * u**2) * (ball(n).log() + whole),
+        "exponentials": ball(n) ** u / (1 - 4 * u) - 1 + n * eta,
+        "queries": summed(c + 3),
+        "specks": n * (half + under) * ball("1.25") + (n + 2**20) * under * ball(2) ** 63,
+        "least": half + 3 * n * ball(2) ** (-1022 if bits == 53 else -126),
+    }
+
+
+def turned(angle, times):
+    """Cosine and sine of a whole multiple of an angle, by doubling."""
+    c, s = ball(1), ball(0)
+    for bit in f"{times:b}":
+        c, s = c * c - s * s, 2 * c * s
+        if bit == "1":
+            c, s = c * angle.cos() - s * angle.sin(), s * angle.cos() + c * angle.sin()
+    return c, s
+
+
+@listed
+def phases(halved):
+    """Rotary positions, and tolerances of their phases."""
+    for case in cases("rotary"):
+        base, width, position = (int(given(case, name)) for name in ("base", "width", "position"))
+        with precision(BITS):
+            angles = [(-2 * int(i) * ball(base).log() / width).exp() for i in given(case, "planes")]
+            form = case["name"].partition("-")[0]
+            if form == "base":
+                cosines, sines = zip(*(turned(angle, position) for angle in angles), strict=True)
+                known = {"frequencies": angles, "phases": [angle * position for angle in angles]}
+                known |= {"cosines": cosines, "sines": sines}
+            else:
+                bits, least = {"binary64": (53, -1022), "binary32": (24, -126), "binary16": (11, -14)}.get(
+                    form, (8, -126)
+                )
+                u, w = (ball("1/2") ** p / (2 if halved else 1) for p in (bits, 53 if bits == 53 else 24))
+                half = ball("1/2") ** (bits - least) / (2 if halved else 1)
+                known = {}
+                for name, grown in (("rounded", ball(1)), ("computed", 1 / (1 - 4 * u))):
+                    known[name] = [
+                        position * (angle * (grown - 1) + max(u * grown * angle, half, key=lambda b: b.mid())) * (1 + w)
+                        + position * w * angle
+                        for angle in angles
+                    ]
+        for name, values in known.items():
+            yield case, name, values, "rotary"
 
 
 def _average(sums, mass):
@@ -465,7 +573,7 @@ def constants(off, halved):
     Claim(
         "reference.digits",
         "the files of known answers hold fifteen digits of the definitions",
-        r"every answer lies between its published ends, which agree to fifteen significant digits: softmax, logsumexp, attention with masks, weights and sinks, whole and by tiles of keys, with gradients, tolerances of kernels, entmax of orders 1 to 10, their derivatives, $W_1$ of small clouds, Lipschitz constants and norms of Jacobians",
+        r"every answer lies between its published ends, which agree to fifteen significant digits: softmax, logsumexp, attention with masks, weights and sinks, whole and by tiles of keys, to as many as 20000, with gradients, tolerances of kernels, rotary positions and tolerances of their phases, entmax of orders 1 to 10, their derivatives, $W_1$ of small clouds, Lipschitz constants and norms of Jacobians",
         assumptions=(
             "inputs are the floats that the files give",
             r"magnitudes of at least $10^{-100000}$",
@@ -484,9 +592,11 @@ def test_digits(run, *, off=0, masked=True, swapped=False, squared=False, halved
         *rows(squared, masked),
         *heads(masked),
         *tiles(masked),
+        *long_heads(masked),
         *derivatives_of_rows(masked),
         *laws(swapped),
         *bounds(halved),
+        *phases(halved),
     ]:
         yield from compared(case, name, values, off, part=part)
     yield from clouds(off, squared)

@@ -27,7 +27,8 @@ from theory.maxent import entmax, entmax_vjp, log_softmax, softmax, softmax_valu
 from theory.maxent.gibbs import softmax_spectrum
 from theory.maxent.losses import law_error
 from theory.maxent.sparse import entmax_alpha_derivative, entmax_norm, entmax_threshold
-from theory.precision import stream_error
+from theory.positions import rotate
+from theory.precision import pass_error, stream_error
 from verify import textbook
 from verify.reference.test_digits import cases, filed, given, listed
 
@@ -173,17 +174,33 @@ def tolerances():
     for case in cases("tolerances"):
         form = case["name"].partition("-")[0]
         asked = {name: int(given(case, name)) for name in case["inputs"]}
-        found = stream_error(**{"length": 1, **asked}, form=names.get(form, form))
+        form = names.get(form, form)
+        if "-gradients-" in case["name"]:
+            found = pass_error(**{"length": 1, "rows": 1, "depth": 1, **asked}, form=form)
+        else:
+            found = stream_error(**{"length": 1, **asked}, form=form)
         for name in case["answers"]:
             claimed = answer(case, name)[()]
             yield getattr(found, name), claimed, 1 if claimed == 0 else abs(claimed), "tolerances", case
+
+
+@listed
+def turns():
+    """Rotary positions: what becomes of the first vector of each plane."""
+    for case in cases("rotary"):
+        if "cosines" in case["answers"]:
+            width, planes = int(given(case, "width")), given(case, "planes").astype(int)
+            first = np.tile([1.0, 0.0], width // 2)[np.newaxis]
+            found = rotate(first, [int(given(case, "position"))], float(given(case, "base")))[0]
+            for name, start in (("cosines", 0), ("sines", 1)):
+                yield found[start::2][planes], answer(case, name), 1, "rotary", case
 
 
 @verifies(
     Claim(
         "reference.instruments",
         "the enclosures of the suite's own functions hold the known answers",
-        r"softmax, its logarithm and products, logsumexp, entmax with threshold and derivatives, causal and weighted attention, $W_1$, Lipschitz constants and bounds of kernels, asked with enclosures, answer enclosures that hold the published values",
+        r"softmax, its logarithm and products, logsumexp, entmax with threshold and derivatives, causal and weighted attention, $W_1$, Lipschitz constants, rotary positions and bounds of kernels, asked with enclosures, answer enclosures that hold the published values",
         assumptions=(
             "inputs that the functions take: finite gaps, priors of total one, a key for every query",
             "weights of entmax and their derivatives up to order two, thresholds at all orders",
@@ -195,7 +212,7 @@ def tolerances():
     bug("other-order", "the order of entmax is an eighth larger", shift=0.125),
 )
 def test_instruments(run, *, factor=1.0, masked=True, causal=True, shift=0.0):
-    found = [*rows(masked), *laws(masked, shift), *heads(causal), *clouds(), *constants(), *tolerances()]
+    found = [*rows(masked), *laws(masked, shift), *heads(causal), *clouds(), *constants(), *tolerances(), *turns()]
     for measured, claimed, scale, part, case in found:
         yield equals(measured, claimed * ball(factor), scale=scale, part=part, case=case["name"])
 
@@ -205,7 +222,7 @@ def test_instruments(run, *, factor=1.0, masked=True, causal=True, shift=0.0):
 FORMATS = {"binary64": (53, -1022), "binary32": (24, -126), "binary16": (11, -14), "bfloat16": (8, -126)}
 DEEPEST = -1000  # decimal exponent
 RESOLVED = 1e-18  # what files of twenty digits can tell, with room for sums
-ROUNDED = ("softmax", "logsumexp", "attention", "streaming", "entmax", "float32", "float16", "bfloat16")
+ROUNDED = ("softmax", "logsumexp", "attention", "streaming", "heads", "entmax", "float32", "float16", "bfloat16")
 
 
 def halves(answers, *, truncated=False, flushed=False):
