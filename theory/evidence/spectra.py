@@ -10,6 +10,10 @@ and by Ostrowski's and Weyl's theorems
 For a symmetric matrix and :math:`R = Q\Lambda Q^\top - A` the same holds with :math:`1 - g \le \theta_i \le 1 + g`.
 Norms are bounded by Frobenius'.
 
+Of many small matrices the norms are bounded from above by powers: with :math:`A_{k+1} = \mathrm{fl}(A_k^\top A_k)`, of
+m rows, :math:`\|A_k\|^2 \le \|A_{k+1}\| + \gamma_m\|A_k\|_F^2`, and in the end the norm is at most Frobenius'. After p
+steps of matrices of rank r that is at most :math:`r^{2^{-p-1}}` times the norm.
+
 References
 ----------
 R. A. Horn and C. R. Johnson, *Matrix Analysis*, 2nd ed., Cambridge 2013, theorems 4.3.1 and 4.5.9.
@@ -23,11 +27,15 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from theory.evidence.interval import Interval
 from theory.evidence.intervals import Intervals, as_intervals, exact
 from theory.evidence.outward import norm
+from theory.evidence.roundoff import SUBNORMAL, gamma
+
+Array = NDArray[np.float64]
+_POWERS = 5  # taken: with 64 columns what is too much is 64 to the power 1/64, seven per cent
 
 
 def singular_values(matrix: Any) -> Intervals:
@@ -87,6 +95,56 @@ def spectral_norm(matrix: Any) -> Interval:
     """Enclose the largest singular value of a matrix."""
     largest: Interval = singular_values(matrix)[0]
     return largest
+
+
+def norm_bounds(matrices: Any) -> Array:
+    """Bound the largest singular values of many matrices from above, by at most a twelfth too much at 64 columns.
+
+    Parameters
+    ----------
+    matrices : Intervals or array_like, shape (n, a, b)
+        Floats are exact.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,)
+
+    Raises
+    ------
+    ValueError
+        If ``matrices`` are no matrices.
+
+    Examples
+    --------
+    >>> float(norm_bounds([[[3.0, 0.0], [4.0, 0.0]]])[0])  # doctest: +ELLIPSIS
+    5.000...
+    """
+    given = as_intervals(np.asarray(matrices, dtype=np.float64) if isinstance(matrices, (list, tuple)) else matrices)
+    if given.ndim != 3 or not given.size:
+        raise ValueError(f"matrices: expected shape (n, a, b), got shape {given.shape}")
+    flat = given.reshape(len(given), -1)
+    rest = norm(exact(flat.radius), axis=1)
+    middle = given.mid if given.shape[1] >= given.shape[2] else given.mid.transpose(0, 2, 1)
+    units, slack = [], []
+    for _ in range(_POWERS):
+        unit = np.frexp(abs(middle).max(axis=(1, 2)))[1]
+        middle = np.ldexp(middle, -unit[:, np.newaxis, np.newaxis])  # exact, but for what underflows
+        squares = _squares(middle)
+        units.append(unit)
+        slack.append(squares * gamma(middle.shape[1] + 2) + middle.size * SUBNORMAL)
+        middle = middle.transpose(0, 2, 1) @ middle
+    found = np.sqrt(_squares(middle))
+    for unit, error in zip(reversed(units), reversed(slack), strict=True):
+        found = np.sqrt(found + error) * exact(np.ldexp(1.0, unit))
+    bound: Array = np.asarray((found + rest).hi)
+    return bound
+
+
+def _squares(matrices: Array) -> Intervals:
+    """Enclose the sums of the squares of the entries of many matrices."""
+    flat = exact(matrices.reshape(len(matrices), -1))
+    found: Intervals = (flat * flat).sum(axis=1)
+    return found
 
 
 def _matrix(values: Any) -> Intervals:
