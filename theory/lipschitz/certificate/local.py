@@ -26,7 +26,8 @@ from numpy.typing import ArrayLike
 from theory._validate import as_between, as_choice, as_points, as_positive
 from theory.engine import quiet_blas
 from theory.evidence import Interval, exact, norm
-from theory.evidence.spectra import eigenvalues, spectral_norm
+from theory.evidence.roundoff import U
+from theory.evidence.spectra import eigenvalues, norm_bound, spectral_norm
 from theory.lipschitz.certificate.many import many_head, norms_of_many
 from theory.lipschitz.certificate.progress import tell
 from theory.lipschitz.certificate.reach import HeadSizes, moves, own_reach, quick_reach
@@ -35,7 +36,10 @@ from theory.lipschitz.certificate.weights import Array, AttentionWeights, as_att
 
 PLACES = ("mean", "max", "frobenius")
 _MOST = 2048  # taken: n times d, at which the Jacobian takes 64 MiB
+_STORED = 5120  # taken: n times d, at which its floats take 200 MiB
+_LONGEST = 512  # taken: tokens whose rows and columns are gone through one by one
 _ROOM = 2**24  # taken: pairs of tokens times heads, of which a few arrays are kept, or times coordinates of a head
+_SWEEPS = 60  # taken: of a power iteration, whose end gives a lower end wherever it is
 _STEPS = 40  # taken: of the ascent, which is valid wherever it ends
 _FLOORS = (2.0**-30, 2.0**-10, 2.0**-4)  # taken: terms that vanish count as such shares of the largest; all are valid
 _CLOSE = 1e-6  # taken: an enclosure this narrow is not improved
@@ -158,12 +162,13 @@ def certify_at(
     size = _turned_size(layer, base)
     far = None if reach is None else as_positive(reach, "reach")
     n = len(points)
-    few = points.size <= _MOST and n * n * max(layer.dim, size) <= _ROOM
+    small = n * n * max(layer.dim, len(layer.slice(0)), size) <= _ROOM
+    few = small and points.size <= _MOST
     with quiet_blas():
-        if few:
+        if few or (small and n <= _LONGEST and n * max(layer.dim, len(layer.slice(0))) <= _STORED):
             turns = turns_of(n, size, base, chosen) if base is not None else None
             parts = [_head(layer, head, exact(points), turns) for head in range(layer.heads)]
-            norms, sizes = _norms(layer, parts), [part.sizes for part in parts]
+            norms, sizes = (_norms if few else _stored_norms)(layer, parts), [part.sizes for part in parts]
         else:
             turns = turns_at(n, size, base, chosen) if base is not None else None
             heads = [many_head(layer, head, exact(points), turns) for head in range(layer.heads)]
@@ -221,18 +226,92 @@ def _turned_size(layer: AttentionWeights, base: float | None) -> int:
 
 
 class _Head(NamedTuple):
-    """What one head contributes at few tokens."""
+    """What one head contributes at few tokens, in enclosures."""
 
-    jacobian: Any  # shape (n, n, d_out, d)
     sizes: HeadSizes
+    value: Any  # U, shape (d_out, d)
+    images: Any  # U u, shape (n, n, d_out)
+    by_key: Any  # b, shape (n, n, d) or (n, 1, d)
+    own: Any  # the query's part, shape (n, d_out, d)
+
+    def blocks(self) -> Any:
+        """Return the blocks of the Jacobian, shape (n, n, d_out, d)."""
+        weights, n = self.sizes.weights[:, :, np.newaxis, np.newaxis], len(self.own)
+        blocks = weights * (self.value + self.images[:, :, :, np.newaxis] * self.by_key[:, :, np.newaxis, :])
+        return blocks + np.eye(n)[:, :, np.newaxis, np.newaxis] * self.own[:, np.newaxis]
 
 
 def _norms(layer: AttentionWeights, parts: list[_Head]) -> tuple[Interval, ...]:
     """Enclose the norms by the Jacobian."""
-    jacobian = sum((part.jacobian for part in parts[1:]), start=parts[0].jacobian)
+    jacobian = sum((part.blocks() for part in parts[1:]), start=parts[0].blocks())
     if layer.residual:
         jacobian = jacobian + np.eye(len(jacobian))[:, :, np.newaxis, np.newaxis] * np.eye(layer.dim)
     return _mean(jacobian), _max(jacobian), _frobenius(jacobian)
+
+
+def _stored_norms(layer: AttentionWeights, parts: list[_Head]) -> tuple[Interval, ...]:
+    r"""Enclose the norms by a Jacobian of floats, and by how far its blocks may be from those of the layer.
+
+    Of the middles of enclosures a block :math:`P_{ij}(U + Uu_{ij}b_{ij}^\top)` is made with three roundings and added
+    with one for every head.
+    """
+    tell("the Jacobian at the tokens")
+    n, out, dim = parts[0].own.shape
+    jacobian = np.zeros((n, out, n, dim))
+    error = exact(np.zeros((n, n)))
+    for part in parts:
+        value, images, by_key = part.value.mid, part.images.mid, np.broadcast_to(part.by_key.mid, (n, n, dim))
+        laws, own = part.sizes.weights.mid, part.own.mid
+        for i in range(n):
+            jacobian[i] += laws[i, :, np.newaxis] * (
+                value[:, np.newaxis] + images[i].T[:, :, np.newaxis] * by_key[i][np.newaxis]
+            )
+            jacobian[i, :, i] += own[i]
+        error = error + _block_errors(part, len(parts) + 4)
+    if layer.residual:
+        jacobian[range(n), :, range(n)] += np.eye(dim)
+        error = error + np.eye(n) * (U * math.sqrt(dim))
+    column, row = (error.sum(axis=axis).max() for axis in (0, 1))
+    columns = _largest([_largest_sum(exact(jacobian[:, :, j])) for j in range(n)])
+    rows = _largest([_largest_sum(exact(jacobian[i].transpose(1, 2, 0))) for i in range(n)])
+    flat = jacobian.reshape(n * out, n * dim)
+    worst = _worst(flat)
+    reached = norm(exact(flat) @ worst) / norm(exact(worst))
+    squares = Interval(reached.lo, max(norm_bound(flat), reached.lo), reached.kind)
+    moved = (column, row, norm(error.reshape(-1)))
+    return tuple(
+        Interval(max((size - off).lo, 0.0), (size + off).hi, size.kind)
+        for size, off in zip((columns, rows, squares), moved, strict=True)
+    )
+
+
+def _block_errors(part: _Head, roundings: int) -> Any:
+    """Bound how far blocks of the middles of one head, made and added in floats, are from its blocks; (n, n)."""
+    value, weights = part.value, part.sizes.weights
+    images, by_key = (_ends(x, 2) for x in (part.images, part.by_key))
+    size, off = (norm(exact(x.reshape(-1))) for x in (abs(value).hi, value.radius))
+    whole = size + images[0] * by_key[0]
+    moved = off + images[0] * by_key[1] + images[1] * by_key[0]
+    error = weights * moved + (exact(weights.radius) + abs(weights) * (roundings * U * (1.0 + 2.0**-20))) * whole
+    own = _ends(part.own.reshape(len(part.own), -1), 1)
+    return error + np.eye(len(part.own)) * (own[1] + own[0] * (roundings * U * (1.0 + 2.0**-20)))
+
+
+def _ends(vectors: Any, axis: int) -> tuple[Any, Any]:
+    """Return bounds of the lengths of vectors, and of how far from their middles they may be."""
+    return norm(exact(abs(vectors).hi), axis=axis), norm(exact(vectors.radius), axis=axis)
+
+
+def _worst(matrix: Array) -> Array:
+    """Return a vector that a matrix stretches much, by floats."""
+    vector = np.random.default_rng(0).normal(size=matrix.shape[1])
+    for _ in range(_SWEEPS):
+        vector = matrix.T @ (matrix @ vector)
+        size = float(np.linalg.norm(vector))
+        if size == 0.0:
+            return np.ones(matrix.shape[1])
+        vector /= size
+    return vector
 
 
 def _head(layer: AttentionWeights, head: int, x: Any, turns: Turns | None) -> _Head:
@@ -265,10 +344,8 @@ def _head(layer: AttentionWeights, head: int, x: Any, turns: Turns | None) -> _H
     mean, turned = weights @ x, x @ value.T
     offsets = x[np.newaxis] - mean[:, np.newaxis]
     images = turned[np.newaxis] - (weights @ turned)[:, np.newaxis]
-    blocks = weights[:, :, np.newaxis, np.newaxis] * (value + images[:, :, :, np.newaxis] * by_key[:, :, np.newaxis, :])
     weighted = weights[:, :, np.newaxis] * images
     own = weighted.each(lambda ends: ends.transpose(0, 2, 1)) @ by_query
-    blocks = blocks + np.eye(n)[:, :, np.newaxis, np.newaxis] * own[:, np.newaxis]
     if turns is None:
         centred = by_query[np.newaxis] - (weights @ by_query)[:, np.newaxis]
         size = spectral_norm(form)
@@ -278,7 +355,8 @@ def _head(layer: AttentionWeights, head: int, x: Any, turns: Turns | None) -> _H
     far, out, first, second = (norm(part, axis=2) for part in (offsets, images, by_key, centred))
     kappa, by_key_slope, by_query_slope = (multiple * size for multiple in multiples)
     slopes = kappa, by_key_slope, by_query_slope
-    return _Head(blocks, HeadSizes(weights, far, out, first, second, spectral_norm(value), slopes))
+    sizes = HeadSizes(weights, far, out, first, second, spectral_norm(value), slopes)
+    return _Head(sizes, value, images, by_key, own)
 
 
 def _turned(layer: AttentionWeights, head: int, q: Any, k: Any, turns: Turns) -> tuple[Any, Any, Any]:
