@@ -171,8 +171,8 @@ def certify_at(
             norms, sizes = (_norms if few else _stored_norms)(layer, parts), [part.sizes for part in parts]
         else:
             turns = turns_at(n, size, base, chosen) if base is not None else None
-            heads = [many_head(layer, head, exact(points), turns) for head in range(layer.heads)]
-            norms, sizes = norms_of_many(layer, heads, points), [head.sizes for head in heads]
+            many = [many_head(layer, head, exact(points), turns) for head in range(layer.heads)]
+            norms, sizes = norms_of_many(layer, many, points), [head.sizes for head in many]
         return _within(norms, sizes, points, far, few)
 
 
@@ -189,7 +189,7 @@ def _within(
             found[r] = moves(sizes, r)
         return found[r][place]
 
-    rows = []
+    rows: list[LocalRow] = []
     for place, (metric, size) in enumerate(zip(PLACES, norms, strict=True)):
         if not size.hi < math.inf:
             raise ValueError(f"tokens: expected ones at which float64 can enclose the norm ({metric}), got {points}")
@@ -304,13 +304,13 @@ def _ends(vectors: Any, axis: int) -> tuple[Any, Any]:
 
 def _worst(matrix: Array) -> Array:
     """Return a vector that a matrix stretches much, by floats."""
-    vector = np.random.default_rng(0).normal(size=matrix.shape[1])
+    vector = np.asarray(np.random.default_rng(0).normal(size=matrix.shape[1]))
     for _ in range(_SWEEPS):
-        vector = matrix.T @ (matrix @ vector)
-        size = float(np.linalg.norm(vector))
+        pulled = matrix.T @ (matrix @ vector)
+        size = float(np.linalg.norm(pulled))
         if size == 0.0:
-            return np.ones(matrix.shape[1])
-        vector /= size
+            break
+        vector = pulled / size
     return vector
 
 

@@ -107,16 +107,18 @@ def many_head(layer: AttentionWeights, head: int, x: Any, turns: Turns | None) -
 
     known, asking = (_metric(matrix, turns) * factor * factor for matrix in (w_key, w_query))
     size = product_norm(w_query.T, w_key) if turns is None else _size(exact(w_query)) * _size(w_key)
-    sizes = (
-        _apart(_centred(x), laws, None),
-        _apart(_centred(values), laws, exact(w_out.T) @ w_out),
-        _pairs(q, known) if layer.score == "distance" else _lengths(q, known),
-        _apart(_centred(k), laws, asking),
+    kappa, key_slope, query_slope = (multiple * size * factor for multiple in multiples)
+    sizes = HeadSizes(
+        laws,
+        exact(_apart(_centred(x), laws, None).hi),
+        exact(_apart(_centred(values), laws, exact(w_out.T) @ w_out).hi),
+        exact((_pairs if layer.score == "distance" else _lengths)(q, known).hi),
+        exact(_apart(_centred(k), laws, asking).hi),
+        top,
+        (kappa, key_slope, query_slope),
     )
-    kappa, by_key, by_query = (multiple * size * factor for multiple in multiples)
     return ManyHead(
-        HeadSizes(laws, *(exact(part.hi) for part in sizes), top, (kappa, by_key, by_query)), state,
-        out, into @ value_map, key.T, query.T, exact(_apart(inner, laws, None).hi), _mixing(laws),
+        sizes, state, out, into @ value_map, key.T, query.T, exact(_apart(inner, laws, None).hi), _mixing(laws),
         exact(norm_bounds(moments)).max().sqrt(), own, spreads,
     )  # fmt: skip
 
@@ -152,7 +154,7 @@ def norms_of_many(layer: AttentionWeights, heads: list[ManyHead], points: Array)
     for way, most in zip(_ascents(layer, states, points), upper, strict=True):
         lengths = [norm(moved, axis=1) for moved in (push_forward(layer, states, exact(way)), exact(way))]
         found.append((lengths, (Interval.exactly(most) + added).hi))
-    sizes = (lambda x: x.sum(), lambda x: x.max(), norm)
+    sizes: tuple[Any, ...] = (lambda x: x.sum(), lambda x: x.max(), norm)
     ends = []
     for size, (_, most) in zip(sizes, found, strict=True):  # whatever a displacement was made for
         low = max((size(after) / size(before)).lo for (after, before), _ in found)
@@ -177,14 +179,15 @@ def _size(matrix: Any) -> Interval:
     """Enclose the spectral norm of a matrix by the smaller of its Gram matrices."""
     given = as_intervals(matrix)
     gram = given.T @ given if given.shape[0] >= given.shape[1] else given @ given.T
-    return eigenvalues(gram)[-1].sqrt()
+    largest: Interval = eigenvalues(gram)[-1].sqrt()
+    return largest
 
 
 def _metric(matrix: Array, turns: Turns | None) -> Any:
     r"""Return the Gram matrix of the rows, which gives the lengths of :math:`W^\top q`; a multiple of one if turned."""
     if turns is None:
         return exact(matrix) @ matrix.T
-    return np.eye(len(matrix)) * (_size(exact(matrix)) ** 2)
+    return exact(np.eye(len(matrix))) * (_size(exact(matrix)) ** 2)
 
 
 def _lengths(vectors: Any, metric: Any) -> Any:
@@ -279,7 +282,7 @@ def _rows_and_columns(heads: list[ManyHead]) -> tuple[float, float]:
     for head in heads:
         laws, by_key = head.sizes.weights, head.sizes.by_key
         value, query = _size(head.value), _size(head.query)
-        rows[0].append(np.ones(len(laws)) * value)
+        rows[0].append(exact(np.ones(len(laws))) * value)
         rows[1].append(np.sqrt(head.spreads * (laws * (by_key * by_key)).sum(axis=1)))
         columns[0].append(laws * value)
         columns[1].append(laws * (head.inner * by_key))

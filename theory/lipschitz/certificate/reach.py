@@ -56,7 +56,8 @@ class HeadSizes(NamedTuple):
 
     def rows(self, part: slice) -> HeadSizes:
         """Return some rows."""
-        return HeadSizes(*(array[part] for array in self[:5]), self.value, self.slopes)
+        weights, offsets, images, by_key, by_query = (array[part] for array in self[:5])
+        return HeadSizes(weights, offsets, images, by_key, by_query, self.value, self.slopes)
 
 
 def moves(heads: list[HeadSizes], r: float) -> tuple[float, float, float]:
@@ -98,7 +99,7 @@ def block_moves(head: HeadSizes, r: float, start: int = 0) -> Any:
     blocks = change * (head.value + head.images * head.by_key)
     blocks = blocks + weights * (spread * head.by_key + reached * (by_key * r))
     own = change * head.images * head.by_query + weights * (spread * head.by_query + reached * (by_query * r))
-    return blocks + np.eye(*change.shape, start) * own.sum(axis=1, keepdims=True)
+    return blocks + np.eye(len(change), change.shape[1], start) * own.sum(axis=1, keepdims=True)
 
 
 def own_reach(holds: Callable[[float], bool], start: float) -> float:
