@@ -86,7 +86,7 @@ def test_norms_of_many_matrices_are_bounded_nearly():
             norm_bounds(wrong)
 
 
-def test_norms_of_many_matrices_charge_their_rounding(monkeypatch):
+def test_norms_of_many_matrices_charge_their_rounding():
     """A rank of one leaves nothing over but rounding, of products with eleven terms that are no floats."""
     vector = np.sqrt(np.arange(1.0, 12.0)) / 3.0
     for scale in np.linspace(1.0, 2.0, 50):
@@ -94,8 +94,8 @@ def test_norms_of_many_matrices_charge_their_rounding(monkeypatch):
         truth = norm(exact(scale * vector)) * norm(exact(vector))
         assert norm_bounds(matrix[np.newaxis])[0] >= truth.lo
         assert norm_bounds(matrix[np.newaxis])[0] <= truth.hi * (1.0 + 1e-13)
-    short = 0.1 * np.ones((1, 50, 3))  # the sum of fifty squares is cut: what is off is charged
-    assert norm_bounds(short)[0] >= (norm(exact(short[0]).reshape(-1))).lo
+    many = norm_bounds(np.ones((1, 200, 1)))[0]  # two hundred roundings of the square, and a few of its powers
+    assert 1.0 + 100.0 * 2.0**-53 <= many / np.sqrt(200.0) <= 1.0 + 120.0 * 2.0**-53
 
 
 def test_the_norm_of_a_large_matrix_is_confirmed():
@@ -121,3 +121,14 @@ def test_what_cholesky_lets_pass_is_charged(n, monkeypatch):
         low, high = (low, middle) if norm_bound(matrix) < np.inf else (middle, high)
     monkeypatch.setattr(spectra, "_MARGINS", (high,))
     assert n <= norm_bound(matrix) <= n * (1.0 + 1e-9)
+
+
+def test_cholesky_is_charged_as_the_lemma_says(monkeypatch):
+    """The level is twice the square of the norm, so that the trace of what is positive is known."""
+    n, u = 500, 2.0**-53
+    matrix = np.zeros((n, n))
+    matrix[0, 0] = 0.5  # of this size no entry is scaled
+    monkeypatch.setattr(spectra, "_MARGINS", (1.0,))
+    trace, whole, unit = 0.25 + (n - 1) * 0.5, 0.25, norm_bound(matrix) ** 2
+    lost = (n + 2) * u * (trace + whole) + 8.0 * u * 0.5
+    assert unit - 0.5 == pytest.approx(lost, rel=1e-2, abs=0.0)
