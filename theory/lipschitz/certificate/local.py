@@ -115,7 +115,7 @@ def certify_at(
     Parameters
     ----------
     tokens : array_like, shape (n, d)
-        Exactly these floats, with n * n * heads of at most 2**24. Of up to 5120 numbers norms are enclosed, narrowly; of
+        Exactly these floats, with n * n * heads of at most 2**24. Of up to 5120 numbers norms are enclosed narrowly; of
         more the upper ends are sums over three parts of the Jacobian, and may be a few times the norms.
     w_query, w_key, w_value, w_out, b_query, b_key, scale, heads, causal, residual, score
         As :func:`certify` takes them.
