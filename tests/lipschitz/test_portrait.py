@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from theory.evidence.enclosure import balls, exp, hull, precision
-from theory.lipschitz.portrait import portrait as portraits, portray, tangents
+from theory.lipschitz.certificate import tangents
+from theory.lipschitz.portrait import portrait as portraits, portray
 from theory.lipschitz.portrait.levels import radius_about
 
 TOKENS = np.array([[1.0, 0.5], [-2.0, 0.25], [0.5, 3.0], [0.0, -1.0], [2.0, 2.0]])

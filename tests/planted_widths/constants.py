@@ -12,6 +12,10 @@ UPPER = "lipschitz/certificate/upper_bounds.py"
 LOWER = "lipschitz/certificate/lower_bounds.py"
 CERTIFICATE = "lipschitz/certificate/certify.py"
 HERE = "lipschitz/certificate/local.py"
+REACH = "lipschitz/certificate/reach.py"
+MANY = "lipschitz/certificate/many.py"
+SPECTRA = "evidence/spectra.py"
+SPECTRAL = "tests/evidence/test_spectra.py::"
 BIASED = "lipschitz/certificate/biased.py"
 REFINED = "lipschitz/constants/refined.py"
 LOCAL = "lipschitz/local_norms.py"
@@ -19,6 +23,9 @@ THIN = "lipschitz/certificate/thin.py"
 PUSHED = "lipschitz/certificate/wide.py"
 DETOUR = "lipschitz/certificate/detour.py"
 MATCHED = "lipschitz/matching.py"
+
+MANY_PARTS = "test_parts_of_many_tokens_add_up_as_the_docstring_says"
+SIZES = "test_sizes_of_many_tokens"
 
 WIDTHS = [
     ("spectral-unrounded", CERTIFY + "test_product_norms_are_as_wide_as_the_lemma", WEIGHTS,
@@ -97,21 +104,47 @@ WIDTHS = [
     ("slope-of-the-largest", "certificate.distances", "lipschitz/certificate/distant.py",
      "1.0 + 1.25 * spread", "1.0 + 1.2 * spread"),
     ("own-part-forgotten", "certificate.local", HERE,
-     "@ by_query\n        blocks", "@ (0.0 * by_query)\n        blocks"),
-    ("weights-that-stay", "certificate.local", HERE,
-     "change = np.maximum(np.maximum(most - part.weights, part.weights - least), 0.0)", "change = 0.0 * part.weights"),
-    ("blocks-that-stay", "certificate.local", HERE, "spread = part.value * moved", "spread = 0.0 * moved"),
+     "(0, 2, 1)) @ by_query", "(0, 2, 1)) @ (0.0 * by_query)"),
+    ("weights-that-stay", "certificate.local", REACH,
+     "change = np.maximum(np.maximum(most - head.weights, head.weights - least), 0.0)", "change = 0.0 * head.weights"),
+    ("blocks-that-stay", "certificate.local", REACH, "spread = head.value * moved", "spread = 0.0 * moved"),
+    ("strips-of-the-first-rows", CERTIFY_AT + "test_rows_are_moved_in_strips", REACH,
+     "block_moves(head.rows(rows), r, start)", "block_moves(head.rows(rows), r)"),
+    ("stored-as-it-is", CERTIFY_AT + "test_what_a_stored_jacobian_lacks_widens_its_norms", HERE,
+     "(size + off).hi, size.kind", "size.hi, size.kind"),
+    ("stored-of-middles", CERTIFY_AT + "test_a_stored_jacobian_is_as_near_as_is_said", HERE,
+     "error = weights * moved +", "error = 0.0 * moved +"),
+    ("stored-without-its-queries", CERTIFY_AT + "test_a_stored_jacobian_is_as_near_as_is_said", HERE,
+     "* (own[1] + own[0]", "* (0.0 * own[1] + own[0]"),
+    ("queries-of-many-forgotten", CERTIFY_AT + MANY_PARTS, MANY, "head.own * query", "0.0 * head.own * query"),
+    ("heads-joined-by-the-largest", CERTIFY_AT + MANY_PARTS, MANY,
+     "added + part * out, squares + part * part", "added + part * out, np.maximum(squares, part * part)"),
+    ("heads-joined-without-shares", CERTIFY_AT + MANY_PARTS, MANY,
+     "Interval.exactly(t.hi) / s", "Interval.exactly(t.hi)"),
+    ("heads-joined-wrongly", "certificate.local", MANY,
+     "added, squares = added + part * out, squares", "added, squares = np.maximum(added, part * out), squares"),
+    ("keys-of-many-forgotten", "certificate.local", MANY, "return (mixed + told + own).hi", "return mixed.hi"),
+    ("mixing-of-rows", CERTIFY_AT + SIZES, MANY, "(rows * columns).sqrt()", "(columns * 0.0 + 1.0).sqrt()"),
+    ("spreads-left-out", CERTIFY_AT + SIZES, MANY, "laws * spreads[:, np.newaxis]", "laws * spreads.min()"),
+    ("covariances-uncentred", CERTIFY_AT + SIZES, MANY,
+     "whole - means[:, :, np.newaxis]", "whole - 1.5 * means[:, :, np.newaxis]"),
+    ("split-believed", CERTIFY_AT + "test_splits_hold_with_any_inverse", MANY,
+     "(1.0 / (1.0 - Interval.exactly(rest)))", "1.0"),
+    ("powers-without-rounding", SPECTRAL + "test_norms_of_many_matrices_charge_their_rounding", SPECTRA,
+     "squares * gamma(middle.shape[1] + 2)", "squares * 0.0"),
+    ("cholesky-believed", SPECTRAL + "test_cholesky_is_charged_as_the_lemma_says", SPECTRA,
+     "trace * (share / (1.0 - share)) * (1.0 + gamma(8))", "trace * 0.0"),
     ("turns-of-one-norm", "certificate.local-rotary", HERE,
      "spectral_norm(exact(query)) * spectral_norm(exact(key)) * factor", "spectral_norm(exact(query)) * factor"),
     ("queries-that-stay", "certificate.local-rotary", HERE,
      "centred = by_query - (weights[:, :, np.newaxis] * by_query).sum(axis=1, keepdims=True)",
      "centred = 0.0 * by_query"),
-    ("spreads-of-the-first", CERTIFY_AT + "test_spreads_of_few_and_of_many_coordinates", HERE,
-     "_spreads(weights[i : i + 1], vectors[i])", "_spreads(weights[i : i + 1], vectors[0])"),
     ("sum-of-the-largest", CERTIFY_AT + "test_norms_are_those_of_the_jacobian", HERE,
      "share.sum() * np.maximum(", "share.max() * np.maximum("),
     ("largest-head-alone", "certificate.valid", UPPER, "above(math.fsum(parts))", "above(max(parts))"),
     ("largest-six-tenths", "certificate.valid", UPPER, "summed(biased.largest)", "0.6 * summed(biased.largest)"),
+    ("together-six-tenths", CERTIFY + "test_constants_of_two_heads", UPPER,
+     "together(math.inf), ", "0.6 * together(math.inf), "),
     ("root-dropped-without-a-mask", "certificate.valid", UPPER,
      "squares += [_times_root(bound, n)", "squares += [_times(bound, 1.0, \"\")"),
     ("bias-without-its-radius", "certificate.query-bias", CERTIFICATE, "(shift * size).hi", "shift.hi"),

@@ -22,5 +22,6 @@ if TYPE_CHECKING:
     )
     from theory.engine.prepared import Prepared as Prepared, prepare as prepare
     from theory.engine.streaming import merge as merge
+    from theory.engine.threads import quiet_blas as quiet_blas
 
 open_lazily(__name__)

@@ -147,6 +147,19 @@ def test_local(run, *, factor=1.0, beyond=1.0, growth=1.0, moved=True, sign=1.0)
         for metric, norm, truth in kept((run.scale, run.root, "many", k), lambda rng=rng: many(rng)):
             yield at_most(truth, Interval.exactly(factor * norm.hi), part=f"{metric}, many tokens", n=33)
             yield at_least(truth, Interval.exactly(norm.lo / factor), part=f"{metric}, many tokens", n=33)
+    for way, n, d in (("stored", 130, 20), ("parts", 520, 4)):
+        for heads, form, gap, far in ((1, 1.0, 0.5, 0.25), (2, 0.5, 1.0, 2.0**-5), (1, -1.0, 0.75, 0.0)):
+            here = kept((way, heads, form), lambda way=(n, d, heads, form, gap, far): clusters(*way))
+            case = {"n": n, "heads": heads, "form": form, "gap": gap}
+            there = cluster_norms(n, heads, exact(form), exact(gap))
+            moves = [cluster_norms(n, heads, exact(form), exact(gap + side * beyond * far)) for side in (1.0, -1.0)]
+            for metric in METRICS:
+                row, truth = here.row(metric), there[metric]
+                yield at_most(truth, factor * Interval.exactly(row.norm.hi), part=f"{metric}, {way}", **case)
+                yield at_least(truth, Interval.exactly(row.norm.lo) / factor, part=f"{metric}, {way}", **case)
+                bound = row.norm.hi + growth * (row.bound - row.norm.hi) if moved else row.norm.hi
+                for moving in moves:
+                    yield at_most(moving[metric], Interval.exactly(factor * bound), part=f"{metric}, {way}", **case)
     for k, rng in enumerate(run.draws(quick=6, paper=60)):
         key = (run.scale, run.root, "plain", k)
         for metric, norm, truth, case in kept(key, lambda k=k, rng=rng: plain(k, rng)):
@@ -165,6 +178,26 @@ def many(rng):
     tokens = np.tile(rng.normal(size=64) / 8.0, (33, 1))
     here = certify_at(tokens, query, key, value, reach=1e-9)
     return [(metric, here.row(metric).norm, spectral_norm(exact(value))) for metric in METRICS]
+
+
+def clusters(n, d, heads, form, gap, reach):
+    """A certificate of heads that are alike and see one coordinate, half of the tokens at a gap above and half below."""
+    first = np.eye(d)[:1]
+    tokens = gap * np.repeat([1.0, -1.0], n // 2)[:, np.newaxis] * first
+    query, key = (np.repeat(size * first, heads, axis=0) for size in (form, 1.0))
+    stacked = {"w_value": np.repeat(first, heads, axis=0), "w_out": np.ones((1, heads)), "heads": heads}
+    return certify_at(tokens, query, key, **stacked, scale=1.0, reach=reach or 2.0**-20)
+
+
+def cluster_norms(n, heads, form, gap):
+    """The norms of its Jacobian, a symmetric matrix: of means of the clusters, and of what differs within them."""
+    square = form * gap * gap
+    lean = 1.0 - 2.0 / (1.0 + np.exp(2.0 * square))
+    own = square * (1.0 - lean * lean)
+    same, other = ((1.0 + side * lean) / 2.0 * (1.0 + side * square * (1.0 - side * lean)) for side in (1.0, -1.0))
+    row = (1.0 - 2.0 / n) * abs(same) + abs(2.0 / n * same + own) + abs(other)
+    both = np.maximum(abs(same + other + own), abs(same - other + own))
+    return {"mean": heads * row, "max": heads * row, "frobenius": heads * np.maximum(both, abs(own))}
 
 
 def plain(k, rng):

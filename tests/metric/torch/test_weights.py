@@ -5,7 +5,8 @@ import pytest
 
 from theory.figures.portrait import look
 from theory.lipschitz import certify
-from theory.lipschitz.portrait import portray, tangents
+from theory.lipschitz.certificate import tangents
+from theory.lipschitz.portrait import portray
 
 torch = pytest.importorskip("torch", reason="PyTorch comes with the extra learn")
 

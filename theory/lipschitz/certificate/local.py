@@ -10,35 +10,8 @@ constant in row i, since :math:`\sum_kP_{ik}u_{ik} = 0`. They are enclosed, and 
 largest singular value (Frobenius), and between the stretch of one displacement and the bound of
 :mod:`theory.lipschitz.local_norms` the largest and the mean displacement.
 
-**Reach.** Let every token move by at most r. Then scores move, up to what is constant in a row, by at most
-:math:`\delta_{ij} = r(|b_{ij}| + |a_{ij}|) + \kappa r^2`, :math:`a_{ij}` centred to :math:`\sum_jP_{ij}a_{ij} = 0`, so
-that weights stay between :math:`P_{ij}e^{\mp\delta_{ij}}/(P_{ij}e^{\mp\delta_{ij}} + \sum_{k \ne
-j}P_{ik}e^{\pm\delta_{ik}})`, within :math:`\rho_{ij}` of :math:`P_{ij}`. As :math:`m_i' - m_i = \sum_kP_{ik}'(x_k' -
-x_k) + \sum_k(P_{ik}' - P_{ik})u_{ik}`, the :math:`u_{ij}` move by at most :math:`\nu_{ij} = 2r(1 - P_{ij} + \rho_{ij})
-+ \sum_k\rho_{ik}|u_{ik}|`, and :math:`b_{ij}`, :math:`a_{ij}` by :math:`\ell_br`, :math:`\ell_ar`. So the block off the
-diagonal moves by at most
-
-.. math:: \rho_{ij}(\|U\| + |Uu_{ij}||b_{ij}|) + (P_{ij} + \rho_{ij})\bigl[\|U\|\nu_{ij}|b_{ij}|
-          + (|Uu_{ij}| + \|U\|\nu_{ij})\ell_br\bigr],
-
-and the query's part by :math:`\sum_j\rho_{ij}|Uu_{ij}||a_{ij}| + (P_{ij} + \rho_{ij})[\|U\|\nu_{ij}|a_{ij}| +
-(|Uu_{ij}| + \|U\|\nu_{ij})\ell_ar]`. Dot products have :math:`\kappa = \ell_b = \ell_a = \|B\|`, distances
-:math:`b_{ij} = 2A(x_i - x_j)`, :math:`a_{ij} = 2Ax_j`, :math:`\kappa = 3\|A\|`, :math:`\ell_b = 4\|A\|`, :math:`\ell_a
-= 2\|A\|`. Rotary positions have :math:`B_{ij} = \sigma W_Q^\top T_{j-i}W_K`, of norms at most :math:`\kappa =
-\sigma\|W_Q\|\|W_K\|`, and :math:`a_{ij}` that depend on i (:mod:`theory.lipschitz.certificate.turned`). Sums of these
-over rows and columns bound how far the norms move, for squares the root of their product or of the sum of all squares,
-whichever is smaller.
-Tokens within r of X are a convex set, so that a bound of the norms there is a Lipschitz constant there.
-
-**Many tokens.** Where the Jacobian would be too large, let :math:`\lambda_i` and :math:`\lambda_i'` be the largest
-eigenvalues of :math:`\sum_jP_{ij}Uu_{ij}(Uu_{ij})^\top` and :math:`\sum_jP_{ij}a_{ij}a_{ij}^\top`, by Gram
-matrices of n rows, or by these sums themselves where they have fewer. By Cauchy and Schwarz the query's part is at
-most :math:`o_i = (\lambda_i\lambda_i')^{1/2}` and
-:math:`|\sum_jP_{ij} Uu_{ij}\langle b_{ij}, h_j\rangle|^2 \le \lambda_i\sum_jP_{ij}|b_{ij}|^2|h_j|^2`. So the largest
-displacement grows by at most :math:`\|U\| + (\lambda_i\sum_jP_{ij}|b_{ij}|^2)^{1/2} + o_i`, the Frobenius one by at
-most :math:`\|U\| (\max_j\sum_iP_{ij})^{1/2} + (\max_j\sum_i\lambda_iP_{ij}|b_{ij}|^2)^{1/2} + \max_io_i`, and the mean
-one by the largest column of :math:`P_{ij}(\|U\| + |Uu_{ij}||b_{ij}|)` and :math:`o_j`; heads add up. The lower end is
-then the stretch of tokens that move on together.
+How far the norms move within a reach of the tokens is in :mod:`theory.lipschitz.certificate.reach`, what is said where
+the Jacobian would be too large in :mod:`theory.lipschitz.certificate.many`.
 """
 
 from __future__ import annotations
@@ -51,20 +24,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_between, as_choice, as_points, as_positive
+from theory.engine import quiet_blas
 from theory.evidence import Interval, exact, norm
-from theory.evidence.spectra import eigenvalues, spectral_norm
-from theory.lipschitz.certificate.turned import PAIRS, Turns, turn, turns_of
+from theory.evidence.roundoff import U
+from theory.evidence.spectra import eigenvalues, norm_bound, spectral_norm
+from theory.lipschitz.certificate.many import many_head, norms_of_many
+from theory.lipschitz.certificate.progress import tell
+from theory.lipschitz.certificate.reach import HeadSizes, moves, own_reach, quick_reach
+from theory.lipschitz.certificate.turned import PAIRS, Turns, turn, turns_at, turns_of
 from theory.lipschitz.certificate.weights import Array, AttentionWeights, as_attention_weights, in_range
 
 PLACES = ("mean", "max", "frobenius")
 _MOST = 2048  # taken: n times d, at which the Jacobian takes 64 MiB
-_ROOM = 2**24  # taken: n times n times d, of which a few arrays are kept
+_STORED = 5120  # taken: n times d, at which its floats take 200 MiB
+_LONGEST = 512  # taken: tokens whose rows and columns are gone through one by one
+_ROOM = 2**24  # taken: pairs of tokens times heads, of which a few arrays are kept, or times coordinates of a head
+_SWEEPS = 60  # taken: of a power iteration, whose end gives a lower end wherever it is
 _STEPS = 40  # taken: of the ascent, which is valid wherever it ends
 _FLOORS = (2.0**-30, 2.0**-10, 2.0**-4)  # taken: terms that vanish count as such shares of the largest; all are valid
 _CLOSE = 1e-6  # taken: an enclosure this narrow is not improved
 _GROWTH = 2.0  # taken: a reach is chosen at which bounds are this many times the norm
-_LEAST_REACH = 1e-300  # taken: if this is too far, so is every reach
-_HALVINGS = 12  # taken: of the logarithm of the reach
 _BASES = (math.nextafter(1.0, 2.0), 2.0**40)  # taken: of rotary positions, far above those in use
 
 
@@ -136,8 +115,8 @@ def certify_at(
     Parameters
     ----------
     tokens : array_like, shape (n, d)
-        Exactly these floats. Of up to 2048 numbers norms are enclosed; of more their upper ends are sums over parts of
-        the Jacobian, and may be far above the norms.
+        Exactly these floats, with n * n * heads of at most 2**24. Of up to 5120 numbers norms are enclosed narrowly; of
+        more the upper ends are sums over three parts of the Jacobian, and may be a few times the norms.
     w_query, w_key, w_value, w_out, b_query, b_key, scale, heads, causal, residual, score
         As :func:`certify` takes them.
     reach : float, optional
@@ -175,40 +154,67 @@ def certify_at(
     )  # fmt: skip
     points = as_points(tokens, "tokens", dim=layer.dim)
     in_range(points, "tokens")
-    if len(points) ** 2 * max(layer.dim, 0 if base is None else layer.w_query.shape[1]) > _ROOM:
+    if len(points) ** 2 * layer.heads > _ROOM:
         raise ValueError(
-            f"tokens: expected n * n * d of at most {_ROOM}, got {len(points)} tokens of {layer.dim} numbers"
+            f"tokens: expected n * n * heads of at most {_ROOM}, got {len(points)} tokens and {layer.heads} heads"
         )
-    turns = _turns(layer, len(points), base, as_choice(pairs, "pairs", PAIRS))
+    chosen = as_choice(pairs, "pairs", PAIRS)
+    size = _turned_size(layer, base)
     far = None if reach is None else as_positive(reach, "reach")
-    together = np.linalg.svd(layer.mean_map())[2][0]
-    parts = [_head(layer, head, exact(points), together, turns) for head in range(layer.heads)]
-    norms = dict(zip(PLACES, (_norms if points.size <= _MOST else _size_norms)(layer, parts, together), strict=True))
+    n = len(points)
+    small = n * n * max(layer.dim, len(layer.slice(0)), size) <= _ROOM
+    few = small and points.size <= _MOST
+    with quiet_blas():
+        if few or (small and n <= _LONGEST and n * max(layer.dim, len(layer.slice(0))) <= _STORED):
+            turns = turns_of(n, size, base, chosen) if base is not None else None
+            parts = [_head(layer, head, exact(points), turns) for head in range(layer.heads)]
+            norms, sizes = (_norms if few else _stored_norms)(layer, parts), [part.sizes for part in parts]
+        else:
+            turns = turns_at(n, size, base, chosen) if base is not None else None
+            many = [many_head(layer, head, exact(points), turns) for head in range(layer.heads)]
+            norms, sizes = norms_of_many(layer, many, points), [head.sizes for head in many]
+        return _within(norms, sizes, points, far, few)
+
+
+def _within(
+    norms: tuple[Interval, ...], sizes: list[HeadSizes], points: Array, reach: float | None, few: bool
+) -> LocalCertificate:
+    """Add to the norms at the tokens what holds within a reach of them."""
     longest = norm(exact(points), axis=1).max().hi
-    moves: dict[float, tuple[float, ...]] = {}
+    found: dict[float, tuple[float, ...]] = {}
 
-    def bound(metric: str, r: float) -> float:
-        if r not in moves:
-            moves[r] = _moves(parts, r)
-        return math.nextafter(norms[metric].hi + moves[r][PLACES.index(metric)], math.inf)
+    def moved(place: int, r: float) -> float:
+        if r not in found:
+            tell(f"tokens that move by {r:.2g}")
+            found[r] = moves(sizes, r)
+        return found[r][place]
 
-    rows = []
-    for metric in PLACES:
-        if not norms[metric].hi < math.inf:
+    rows: list[LocalRow] = []
+    for place, (metric, size) in enumerate(zip(PLACES, norms, strict=True)):
+        if not size.hi < math.inf:
             raise ValueError(f"tokens: expected ones at which float64 can enclose the norm ({metric}), got {points}")
-        own = far or _own_reach(lambda r, at=metric: bound(at, r) <= _GROWTH * norms[at].hi, longest or 1.0)
-        most = bound(metric, own)
+
+        def bound(r: float, at: int = place, most: float = size.hi) -> float:
+            return math.nextafter(most + moved(at, r), math.inf)
+
+        own = reach
+        if own is None and few:
+            own = own_reach(lambda r, most=size.hi, bound=bound: bound(r) <= _GROWTH * most, longest or 1.0)  # type: ignore[misc]
+        elif own is None:
+            room = (_GROWTH - 1.0) * (1.0 - 1e-12) * size.hi
+            own = quick_reach(lambda r, at=place: moved(at, r), room, rows[-1].reach if rows else longest or 1.0)  # type: ignore[misc]
+        most = bound(own)
         if not most < math.inf:
             raise ValueError(f"reach: expected one within which float64 can hold the bound, got {reach!r}")
-        rows.append(LocalRow(metric, norms[metric], own, most))
+        rows.append(LocalRow(metric, size, own, most))
     return LocalCertificate(tuple(rows), longest, len(points))
 
 
-def _turns(layer: AttentionWeights, n: int, base: float | None, pairs: str) -> Turns | None:
-    """Return the turns of the positions, or None."""
+def _turned_size(layer: AttentionWeights, base: float | None) -> int:
+    """Return how many coordinates of a head positions turn."""
     if base is None:
-        return None
-    number = as_between(base, "base", *_BASES)
+        return 0
+    as_between(base, "base", *_BASES)
     size = layer.w_query.shape[1]
     if layer.score != "dot":
         raise ValueError("base: expected dot products, whose queries and keys positions turn, got distances")
@@ -216,95 +222,99 @@ def _turns(layer: AttentionWeights, n: int, base: float | None, pairs: str) -> T
         raise ValueError(
             f"base: expected an even number of coordinates of a head, which are turned in pairs, got {size}"
         )
-    return turns_of(n, size, number, pairs)
+    return int(size)
 
 
 class _Head(NamedTuple):
-    """What one head contributes at the tokens: enclosures, the sizes of shape (n, n)."""
+    """What one head contributes at few tokens, in enclosures."""
 
-    jacobian: Any  # shape (n, n, d_out, d), or None where it would be too large
-    moved: Any  # shape (n, d_out), as tokens move on together
-    weights: Any
-    offsets: Any  # |u|
-    images: Any  # |U u|
-    by_key: Any  # |b|
-    by_query: Any  # |a|, centred
-    value: Interval  # |U|
-    slopes: tuple[Interval, Interval, Interval]  # kappa, l_b, l_a
-    spreads: Any  # lambda and lambda', shape (n,), where there is no Jacobian
+    sizes: HeadSizes
+    value: Any  # U, shape (d_out, d)
+    images: Any  # U u, shape (n, n, d_out)
+    by_key: Any  # b, shape (n, n, d) or (n, 1, d)
+    own: Any  # the query's part, shape (n, d_out, d)
+
+    def blocks(self) -> Any:
+        """Return the blocks of the Jacobian, shape (n, n, d_out, d)."""
+        weights, n = self.sizes.weights[:, :, np.newaxis, np.newaxis], len(self.own)
+        blocks = weights * (self.value + self.images[:, :, :, np.newaxis] * self.by_key[:, :, np.newaxis, :])
+        return blocks + np.eye(n)[:, :, np.newaxis, np.newaxis] * self.own[:, np.newaxis]
 
 
-def _norms(layer: AttentionWeights, parts: list[_Head], together: Array) -> tuple[Interval, ...]:  # noqa: ARG001
+def _norms(layer: AttentionWeights, parts: list[_Head]) -> tuple[Interval, ...]:
     """Enclose the norms by the Jacobian."""
-    jacobian = sum((part.jacobian for part in parts[1:]), start=parts[0].jacobian)
+    jacobian = sum((part.blocks() for part in parts[1:]), start=parts[0].blocks())
     if layer.residual:
         jacobian = jacobian + np.eye(len(jacobian))[:, :, np.newaxis, np.newaxis] * np.eye(layer.dim)
     return _mean(jacobian), _max(jacobian), _frobenius(jacobian)
 
 
-def _size_norms(layer: AttentionWeights, parts: list[_Head], together: Array) -> tuple[Interval, ...]:
-    """Enclose the norms between the stretch of tokens that move on together and sums of the sizes of blocks."""
-    each = [_size_sums(part) for part in parts]
-    upper = [
-        sum((Interval.exactly(size) for size in sizes), start=Interval.exactly(0.0))
-        for sizes in zip(*each, strict=True)
-    ]
-    moved = sum((part.moved for part in parts[1:]), start=parts[0].moved)
-    if layer.residual:
-        upper, moved = [size + 1.0 for size in upper], moved + together
-    lengths = norm(moved, axis=1) / norm(exact(together))
-    lower = lengths.mean().lo, lengths.max().lo, (norm(lengths) / exact(float(len(moved))).sqrt()).lo
-    ends = zip(lower, (size.hi for size in upper), strict=True)
-    return tuple(Interval(max(min(low, high), 0.0), high, lengths.kind) for low, high in ends)
+def _stored_norms(layer: AttentionWeights, parts: list[_Head]) -> tuple[Interval, ...]:
+    r"""Enclose the norms by a Jacobian of floats, and by how far its blocks may be from those of the layer.
 
-
-def _size_sums(part: _Head) -> tuple[float, float, float]:
-    """Bound the norms of the mean, the largest and the Frobenius displacement of one head by its parts."""
-    lam: Any = part.spreads[0]
-    own = np.sqrt(lam * part.spreads[1])
-    squares = part.weights * part.by_key * part.by_key
-    blocks = part.weights * (part.value + part.images * part.by_key)
-    mean = (blocks + np.eye(len(part.weights)) * own).sum(axis=0).max().hi
-    row = (np.sqrt(lam * squares.sum(axis=1)) + own).max()
-    column = part.value * part.weights.sum(axis=0).max().sqrt()
-    both = column + (lam[:, np.newaxis] * squares).sum(axis=0).max().sqrt() + own.max()
-    return mean, (part.value + row).hi, both.hi
-
-
-def _spreads(weights: Any, vectors: Any) -> Any:
-    """Bound the largest eigenvalues of the covariances of vectors, shape (n, d), under every row of weights.
-
-    If the vectors have the shape (n, n, d), every row has its own.
+    Of the middles of enclosures a block :math:`P_{ij}(U + Uu_{ij}b_{ij}^\top)` is made with three roundings and added
+    with one for every head.
     """
-    if vectors.ndim == 3:
-        rows = [_spreads(weights[i : i + 1], vectors[i]) for i in range(len(vectors))]
-        return np.concatenate(rows)
-    n, size = vectors.shape
-    gram = vectors @ vectors.T if n <= size else None
-    found = []
-    for law in weights:
-        roots = np.sqrt(law)
-        if gram is None:  # the covariance has the same eigenvalues as the Gram matrix, and is smaller
-            scaled = (vectors - law @ vectors) * roots[:, np.newaxis]
-            matrix = scaled.T @ scaled
-        else:
-            mean = gram @ law
-            centred = gram - mean[:, np.newaxis] - mean[np.newaxis] + (law @ mean)
-            matrix = centred * roots[:, np.newaxis] * roots[np.newaxis]
-        found.append(max(eigenvalues(matrix)[-1].hi, 0.0))
-    return exact(np.array(found))
+    tell("the Jacobian at the tokens")
+    n, out, dim = parts[0].own.shape
+    jacobian = np.zeros((n, out, n, dim))
+    error = exact(np.zeros((n, n)))
+    for part in parts:
+        value, images, by_key = part.value.mid, part.images.mid, np.broadcast_to(part.by_key.mid, (n, n, dim))
+        laws, own = part.sizes.weights.mid, part.own.mid
+        for i in range(n):
+            jacobian[i] += laws[i, :, np.newaxis] * (
+                value[:, np.newaxis] + images[i].T[:, :, np.newaxis] * by_key[i][np.newaxis]
+            )
+            jacobian[i, :, i] += own[i]
+        error = error + _block_errors(part, len(parts) + 4)
+    if layer.residual:
+        jacobian[range(n), :, range(n)] += np.eye(dim)
+        error = error + np.eye(n) * (U * math.sqrt(dim))
+    column, row = (error.sum(axis=axis).max() for axis in (0, 1))
+    columns = _largest([_largest_sum(exact(jacobian[:, :, j])) for j in range(n)])
+    rows = _largest([_largest_sum(exact(jacobian[i].transpose(1, 2, 0))) for i in range(n)])
+    flat = jacobian.reshape(n * out, n * dim)
+    worst = _worst(flat)
+    reached = norm(exact(flat) @ worst) / norm(exact(worst))
+    squares = Interval(reached.lo, max(norm_bound(flat), reached.lo), reached.kind)
+    moved = (column, row, norm(error.reshape(-1)))
+    return tuple(
+        Interval(max((size - off).lo, 0.0), (size + off).hi, size.kind)
+        for size, off in zip((columns, rows, squares), moved, strict=True)
+    )
 
 
-def _sums(sizes: Any) -> tuple[float, float, float]:
-    """Bound the norms of the mean, the largest and the Frobenius displacement by the sizes of blocks."""
-    column, row = (sizes.sum(axis=axis).max().hi for axis in (0, 1))
-    if not max(column, row) < math.inf:
-        return math.inf, math.inf, math.inf
-    both = (Interval.exactly(column) * Interval.exactly(row)).sqrt().hi
-    return column, row, min(both, norm(sizes.reshape(-1)).hi)
+def _block_errors(part: _Head, roundings: int) -> Any:
+    """Bound how far blocks of the middles of one head, made and added in floats, are from its blocks; (n, n)."""
+    value, weights = part.value, part.sizes.weights
+    images, by_key = (_ends(x, 2) for x in (part.images, part.by_key))
+    size, off = (norm(exact(x.reshape(-1))) for x in (abs(value).hi, value.radius))
+    whole = size + images[0] * by_key[0]
+    moved = off + images[0] * by_key[1] + images[1] * by_key[0]
+    error = weights * moved + (exact(weights.radius) + abs(weights) * (roundings * U * (1.0 + 2.0**-20))) * whole
+    own = _ends(part.own.reshape(len(part.own), -1), 1)
+    return error + np.eye(len(part.own)) * (own[1] + own[0] * (roundings * U * (1.0 + 2.0**-20)))
 
 
-def _head(layer: AttentionWeights, head: int, x: Any, together: Array, turns: Turns | None) -> _Head:
+def _ends(vectors: Any, axis: int) -> tuple[Any, Any]:
+    """Return bounds of the lengths of vectors, and of how far from their middles they may be."""
+    return norm(exact(abs(vectors).hi), axis=axis), norm(exact(vectors.radius), axis=axis)
+
+
+def _worst(matrix: Array) -> Array:
+    """Return a vector that a matrix stretches much, by floats."""
+    vector = np.asarray(np.random.default_rng(0).normal(size=matrix.shape[1]))
+    for _ in range(_SWEEPS):
+        pulled = matrix.T @ (matrix @ vector)
+        size = float(np.linalg.norm(pulled))
+        if size == 0.0:
+            break
+        vector = pulled / size
+    return vector
+
+
+def _head(layer: AttentionWeights, head: int, x: Any, turns: Turns | None) -> _Head:
     n = len(x)
     query, key = layer.w_query[head], layer.w_key[head]
     factor = Interval.exactly(layer.scale) if layer.scale is not None else 1.0 / exact(float(len(query))).sqrt()
@@ -334,16 +344,8 @@ def _head(layer: AttentionWeights, head: int, x: Any, together: Array, turns: Tu
     mean, turned = weights @ x, x @ value.T
     offsets = x[np.newaxis] - mean[:, np.newaxis]
     images = turned[np.newaxis] - (weights @ turned)[:, np.newaxis]
-    slopes = weights * ((by_key @ together) + (by_query @ together))
-    moved = exact(together) @ value.T + (slopes @ x - slopes.sum(axis=1, keepdims=True) * mean) @ value.T
-    blocks = None
-    if x.size <= _MOST:
-        blocks = weights[:, :, np.newaxis, np.newaxis] * (
-            value + images[:, :, :, np.newaxis] * by_key[:, :, np.newaxis, :]
-        )
-        weighted = weights[:, :, np.newaxis] * images
-        own = weighted.each(lambda ends: ends.transpose(0, 2, 1)) @ by_query
-        blocks = blocks + np.eye(n)[:, :, np.newaxis, np.newaxis] * own[:, np.newaxis]
+    weighted = weights[:, :, np.newaxis] * images
+    own = weighted.each(lambda ends: ends.transpose(0, 2, 1)) @ by_query
     if turns is None:
         centred = by_query[np.newaxis] - (weights @ by_query)[:, np.newaxis]
         size = spectral_norm(form)
@@ -352,9 +354,9 @@ def _head(layer: AttentionWeights, head: int, x: Any, together: Array, turns: Tu
         size = spectral_norm(exact(query)) * spectral_norm(exact(key)) * factor
     far, out, first, second = (norm(part, axis=2) for part in (offsets, images, by_key, centred))
     kappa, by_key_slope, by_query_slope = (multiple * size for multiple in multiples)
-    spreads = (_spreads(weights, turned), _spreads(weights, by_query)) if blocks is None else None
-    slope = kappa, by_key_slope, by_query_slope
-    return _Head(blocks, moved, weights, far, out, first, second, spectral_norm(value), slope, spreads)
+    slopes = kappa, by_key_slope, by_query_slope
+    sizes = HeadSizes(weights, far, out, first, second, spectral_norm(value), slopes)
+    return _Head(sizes, value, images, by_key, own)
 
 
 def _turned(layer: AttentionWeights, head: int, q: Any, k: Any, turns: Turns) -> tuple[Any, Any, Any]:
@@ -363,52 +365,6 @@ def _turned(layer: AttentionWeights, head: int, q: Any, k: Any, turns: Turns) ->
         k = k + layer.b_key[head]
     asked, answered = turn(q[:, np.newaxis], turns), turn(k[np.newaxis], turns, back=True)
     return (asked * k[np.newaxis]).sum(axis=2), asked @ layer.w_key[head], answered @ layer.w_query[head]
-
-
-def _moves(parts: list[_Head], r: float) -> tuple[float, ...]:
-    """Bound how far the norms of the mean, the largest and the Frobenius displacement move within r."""
-    with np.errstate(all="ignore"):
-        each = [_block_moves(part, r) for part in parts]
-        total = sum(each[1:], start=each[0])
-        return _sums(total)
-
-
-def _block_moves(part: _Head, r: float) -> Any:
-    """Bound by how much every block moves within r."""
-    kappa, by_key, by_query = part.slopes
-    shifts = (part.by_key + part.by_query) * r + kappa * (Interval.exactly(r) ** 2)
-    if not shifts.hi.max() < 300.0:  # weights could be anything: a smaller reach is needed
-        return part.weights * 0.0 + Interval.unknown()
-    rise, fall = np.exp(shifts), np.exp(-shifts)
-    raised, fallen = part.weights * rise, part.weights * fall
-    most = raised / (fallen.sum(axis=1, keepdims=True) + (raised - fallen))
-    least = fallen / (raised.sum(axis=1, keepdims=True) - (raised - fallen))
-    change = np.maximum(np.maximum(most - part.weights, part.weights - least), 0.0)
-    others = np.minimum(1.0 - part.weights + change, 1.0)
-    moved = (2.0 * r) * others + (change * part.offsets).sum(axis=1, keepdims=True)
-    spread = part.value * moved
-    reached = part.images + spread
-    weights = part.weights + change
-    blocks = change * (part.value + part.images * part.by_key)
-    blocks = blocks + weights * (spread * part.by_key + reached * (by_key * r))
-    own = change * part.images * part.by_query + weights * (spread * part.by_query + reached * (by_query * r))
-    return blocks + np.eye(len(change.hi)) * own.sum(axis=1, keepdims=True)
-
-
-def _own_reach(holds: Any, start: float) -> float:
-    """Return a reach at which something holds, nearly the largest, between parts and multiples of a start."""
-    if not holds(_LEAST_REACH):  # rounding alone is more than the norm
-        raise ValueError("reach: expected one to be given where the norm is zero up to rounding, got None")
-    low = start
-    while not holds(low):
-        low = max(low / 16.0, _LEAST_REACH)
-    high = 16.0 * low
-    while high < 2.0**20 * start and holds(high):
-        low, high = high, 16.0 * high
-    for _ in range(_HALVINGS):
-        middle = math.sqrt(low) * math.sqrt(high)
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
 
 
 def _mean(jacobian: Any) -> Interval:

@@ -21,7 +21,7 @@ PAIRS = ("halves", "neighbours")
 
 
 class Turns(NamedTuple):
-    """Enclosed cosines and sines of the angles from key to query, shape (n, n, d_k / 2), and what makes a plane."""
+    """Cosines and sines of angles, shape (n, n, d_k / 2) from key to query or (n, d_k / 2), and what makes a plane."""
 
     cosines: Any
     sines: Any
@@ -30,17 +30,26 @@ class Turns(NamedTuple):
 
 def turns_of(n: int, size: int, base: float, pairs: str) -> Turns:
     """Enclose the turns between n positions, one after another, of vectors of even size."""
-    with precision():
-        log = ball(base).log()
-        steps = hull(np.array([(-2 * k * log / size).exp() for k in range(size // 2)], dtype=object))
-    lags = np.arange(1 - n, n)
-    angles = exact(lags.astype(np.float64))[:, np.newaxis] * steps
+    angles = _angles(np.arange(1 - n, n), size, base)
     places = np.arange(n)[:, np.newaxis] - np.arange(n) + n - 1
     return Turns(np.cos(angles)[places], np.sin(angles)[places], pairs)
 
 
+def turns_at(n: int, size: int, base: float, pairs: str) -> Turns:
+    """Enclose the turns of n positions from the first on: all others would give the same scores."""
+    angles = _angles(np.arange(n), size, base)
+    return Turns(np.cos(angles), np.sin(angles), pairs)
+
+
+def _angles(lags: Any, size: int, base: float) -> Any:
+    with precision():
+        log = ball(base).log()
+        steps = hull(np.array([(-2 * k * log / size).exp() for k in range(size // 2)], dtype=object))
+    return exact(lags.astype(np.float64))[:, np.newaxis] * steps
+
+
 def turn(vectors: Any, turns: Turns, *, back: bool = False) -> Any:
-    """Turn vectors, shape (n, 1, d_k) or (1, n, d_k), by the lag from key to query or back, to shape (n, n, d_k)."""
+    """Turn vectors, shape (n, 1, d_k), (1, n, d_k) or (n, d_k), which fits that of the turns, or turn them back."""
     cosines, sines = turns.cosines, -turns.sines if back else turns.sines
     half = vectors.shape[-1] // 2
     if turns.pairs == "halves":
@@ -50,4 +59,4 @@ def turn(vectors: Any, turns: Turns, *, back: bool = False) -> Any:
     moved = cosines * first - sines * second, sines * first + cosines * second
     if turns.pairs == "halves":
         return np.concatenate(moved, axis=-1)
-    return np.stack(moved, axis=-1).reshape(*moved[0].shape[:2], 2 * half)
+    return np.stack(moved, axis=-1).reshape(*moved[0].shape[:-1], 2 * half)

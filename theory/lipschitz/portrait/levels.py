@@ -27,9 +27,9 @@ import numpy as np
 
 from theory.evidence.roundoff import gamma
 from theory.lipschitz.certificate.detour import detours
+from theory.lipschitz.certificate.tangents import head_alone, spectrum
 from theory.lipschitz.certificate.upper_bounds import UpperBound, above, distance_bounds, dot_bounds
 from theory.lipschitz.certificate.weights import Array, AttentionWeights
-from theory.lipschitz.portrait.tangents import head_alone, spectrum
 
 _METRIC = "frobenius"
 _STEPS = 200  # taken: of the centre; any centre will do

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_count, as_points
+from theory.lipschitz.certificate import tangents
 from theory.lipschitz.certificate.weights import Array, AttentionWeights, as_attention_weights, in_range
-from theory.lipschitz.portrait import tangents
 from theory.lipschitz.portrait.levels import Level, levels
 
 _MOST = 1024  # taken: tokens whose maps are kept

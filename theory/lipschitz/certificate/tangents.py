@@ -1,20 +1,22 @@
-r"""Derivatives of a layer at given tokens in floats: forward, backward, and their largest singular values.
+r"""Derivatives of a layer at given tokens: forward, backward, and their largest singular values.
 
 With laws P, values v and outputs :math:`F_i = \sum_jP_{ij}v_j` of a head, a cotangent u of its outputs pulls back to
 :math:`P^\top u` in the values, to :math:`\langle u_i, v_j\rangle` in the laws, and through the softmax to
 :math:`P_{ij}(\langle u_i, v_j\rangle - \sum_kP_{ik}\langle u_i, v_k\rangle)` in the scores, which are bilinear in
 queries and keys. The Jacobian of n tokens has :math:`n^2dd'` entries; where these are many it is applied, not stored.
+All is in floats, but states that are enclosures are pushed forward as such.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
 
 from theory.lipschitz.certificate.ascent import restricted_jacobian
+from theory.lipschitz.certificate.turned import Turns, turn
 from theory.lipschitz.certificate.weights import Array, AttentionWeights
 
 _DENSE = 1024  # taken: rows and columns of a Jacobian that is stored
@@ -22,18 +24,22 @@ _LARGEST = 24  # taken: singular values of one that is not
 
 
 class HeadState(NamedTuple):
-    """What one head computes of tokens."""
+    """What one head computes of tokens, in floats or enclosures."""
 
-    queries: Array
-    """With their bias, (n, d_k)."""
-    keys: Array
-    """(n, d_k)."""
-    values: Array
+    queries: Any
+    """With their bias, turned by their positions, (n, d_k)."""
+    keys: Any
+    """Turned likewise, (n, d_k)."""
+    values: Any
     """(n, d_v), for distance attention of the keys' own map."""
-    laws: Array
+    laws: Any
     """Weights, (n, n)."""
-    value_map: Array
+    value_map: Any
     """What makes values of tokens, (d_v, d)."""
+    factor: Any
+    """Of the scores."""
+    turns: Turns | None = None
+    """Of the positions, if they turn queries and keys."""
 
 
 class Spectrum(NamedTuple):
@@ -46,8 +52,8 @@ class Spectrum(NamedTuple):
     """Whether these are all of them."""
 
 
-def head_states(layer: AttentionWeights, points: Array) -> list[HeadState]:
-    """Return what every head computes of tokens (n, d)."""
+def head_states(layer: AttentionWeights, points: Array, turns: Turns | None = None) -> list[HeadState]:
+    """Return what every head computes of tokens (n, d), whose positions turn them or not, in floats."""
     n = len(points)
     seen = np.tril(np.ones((n, n), dtype=bool)) if layer.causal else np.ones((n, n), dtype=bool)
     found = []
@@ -56,13 +62,17 @@ def head_states(layer: AttentionWeights, points: Array) -> list[HeadState]:
         q, k = points @ query.T, points @ layer.w_key[head].T
         if layer.b_query is not None:
             q = q + layer.b_query[head]
+        if turns is not None:
+            k = k if layer.b_key is None else k + layer.b_key[head]
+            q, k = turn(q, turns), turn(k, turns)
         scores = q @ k.T / layer.divisor
         if layer.score == "distance":  # the rest is the same for all keys
             scores = 2.0 * scores - np.square(k).sum(axis=1) / layer.divisor
             value = value @ query.T @ (query / layer.divisor)
         scores = np.where(seen, scores, -np.inf)
         raw = np.exp(scores - scores.max(axis=1, keepdims=True))
-        found.append(HeadState(q, k, points @ value.T, raw / raw.sum(axis=1, keepdims=True), value))
+        laws = raw / raw.sum(axis=1, keepdims=True)
+        found.append(HeadState(q, k, points @ value.T, laws, value, 1.0 / layer.divisor, turns))
     return found
 
 
@@ -74,19 +84,21 @@ def outputs(layer: AttentionWeights, points: Array) -> Array:
     return np.asarray(total)
 
 
-def push_forward(layer: AttentionWeights, states: list[HeadState], tangent: Array) -> Array:
+def push_forward(layer: AttentionWeights, states: list[HeadState], tangent: Any) -> Any:
     """Return how outputs move, (n, d_out), as tokens move by a tangent, (n, d)."""
     total = tangent if layer.residual else np.zeros((len(tangent), layer.slice(0).shape[0]))
     for head, state in enumerate(states):
         asked, told = tangent @ layer.w_query[head].T, tangent @ layer.w_key[head].T
+        if state.turns is not None:
+            asked, told = turn(asked, state.turns), turn(told, state.turns)
         slopes = asked @ state.keys.T + state.queries @ told.T
         if layer.score == "distance":
             slopes = 2.0 * slopes - 2.0 * (state.keys * told).sum(axis=1)
-        slopes = slopes / layer.divisor
+        slopes = slopes * state.factor
         change = state.laws * (slopes - (state.laws * slopes).sum(axis=1, keepdims=True))
         moved = change @ state.values + state.laws @ (tangent @ state.value_map.T)
         total = total + moved @ layer.slice(head).T
-    return np.asarray(total)
+    return total
 
 
 def pull_back(layer: AttentionWeights, states: list[HeadState], cotangent: Array) -> Array:
@@ -95,8 +107,10 @@ def pull_back(layer: AttentionWeights, states: list[HeadState], cotangent: Array
     for head, state in enumerate(states):
         u = cotangent @ layer.slice(head)
         in_laws = u @ state.values.T
-        in_scores = state.laws * (in_laws - (state.laws * in_laws).sum(axis=1, keepdims=True)) / layer.divisor
+        in_scores = state.laws * (in_laws - (state.laws * in_laws).sum(axis=1, keepdims=True)) * state.factor
         in_queries, in_keys = in_scores @ state.keys, in_scores.T @ state.queries
+        if state.turns is not None:
+            in_queries, in_keys = turn(in_queries, state.turns, back=True), turn(in_keys, state.turns, back=True)
         if layer.score == "distance":
             in_queries, in_keys = 2.0 * in_queries, 2.0 * in_keys - 2.0 * in_scores.sum(axis=0)[:, None] * state.keys
         total = total + state.laws.T @ u @ state.value_map
