@@ -224,7 +224,7 @@ def test_splits_hold_with_any_inverse(monkeypatch):
     matrix = RNG.normal(size=(9, 3))
     true = np.linalg.inv
     for off in (1e-5, 2e-4):
-        monkeypatch.setattr(np.linalg, "inv", lambda a, off=off: true(a) @ np.diag([1.0 - off, 1.0, 1.0 + off]))
+        monkeypatch.setattr(np.linalg, "inv", lambda a, off=off: true(a) * (1.0 - off))
         one, other = many._split(matrix)
         assert one.shape == (9, 3)
         top = np.linalg.norm(one.mid, 2)
