@@ -6,7 +6,7 @@
    temperature one, orders up to one not meant; that there is such a p is in [Threshold], and [entmax_unique] says that
    there is not more than one. entmax.optimal also has a gap with gradients, which is not here. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
-From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
+From mathcomp Require Import ssreflect ssrfun ssrbool eqtype ssrnat fintype bigop.
 From Coq Require Import Reals Lra Psatz.
 From Attention Require Import Finite FenchelYoung.
 Set Implicit Arguments.
@@ -97,6 +97,32 @@ Definition entmax alpha s p :=
 (* The Tsallis entropy is minus this. *)
 Definition tsallis alpha p := - (1 - \sum_i power (p i) alpha) / (alpha * (alpha - 1)).
 
+(* It vanishes at a vertex; at order two it is half of the sum of squares less one; and at equal weights. *)
+Lemma tsallis_sure alpha (k : I) : tsallis alpha (fun i => if i == k then 1 else 0) = 0.
+Proof.
+rewrite /tsallis; have -> : \sum_i power (if i == k then 1 else 0) alpha = 1; last by rewrite /Rdiv; ring.
+have one : power 1 alpha = 1 by rewrite power_pos /Rpower; [rewrite ln_1 Rmult_0_r exp_0 | lra].
+have -> : \sum_i power (if i == k then 1 else 0) alpha = \sum_i (if i == k then 1 else 0).
+  by apply: sum_ext => i; case: eqP => // _; rewrite power_neg; lra.
+by rewrite -big_mkcond big_pred1_eq.
+Qed.
+
+Lemma tsallis_two p : law p -> tsallis 2 p = - (1 - \sum_i p i ^ 2) / 2.
+Proof.
+move=> [p0 _]; rewrite /tsallis; have -> : \sum_i power (p i) 2 = \sum_i p i ^ 2; last by field.
+apply: sum_ext => i; case: (p0 i) => [pi|<-]; last by rewrite power_neg; [ring | lra].
+by rewrite power_pos // -(Rpower_pow 2) // INR_IZR_INZ.
+Qed.
+
+Lemma tsallis_equal alpha : inhabited I ->
+  tsallis alpha (fun _ : I => / INR #|I|) = - (1 - Rpower (INR #|I|) (1 - alpha)) / (alpha * (alpha - 1)).
+Proof.
+case=> k; have n0 : 0 < INR #|I| by apply: lt_0_INR; apply/ltP; apply/card_gt0P; exists k.
+rewrite /tsallis sum_const power_pos; last by apply: Rinv_0_lt_compat.
+have -> : INR #|I| * Rpower (/ INR #|I|) alpha = Rpower (INR #|I|) (1 - alpha) => //.
+rewrite /Rpower ln_Rinv // -{1}(exp_ln _ n0) -exp_plus; congr exp; ring.
+Qed.
+
 Lemma entmax_law alpha s p : entmax alpha s p -> law p.
 Proof. by case=> nu [e h]; split=> // i; rewrite e; apply: power_ge0. Qed.
 
@@ -167,7 +193,8 @@ by rewrite -{1}one; apply: sum_le => j; rewrite form; apply: power_le; [lra | ap
 Qed.
 
 (* The law is unique, though thresholds are defined by a sum.
-   Part of: entmax.optimal. *)
+   Part of: entmax.optimal.
+   No twin: that two laws are one is an identity. *)
 Theorem entmax_unique alpha s p q : 1 < alpha -> entmax alpha s p -> entmax alpha s q -> forall i, p i = q i.
 Proof.
 move=> h; have a0 : 0 < / (alpha - 1) by apply: Rinv_0_lt_compat; lra.
@@ -217,7 +244,8 @@ by rewrite Rmult_plus_distr_l inv; lra.
 Qed.
 End Entmax.
 
-(* Twin: half of the lead is not enough, at order two and for two scores 1/2 and 0. *)
+(* Twin: half of the lead is not enough, at order two and for two scores 1/2 and 0.
+   Twin of: entmax_margin. *)
 Theorem not_half_the_lead : ~ forall (I : finType) alpha (s : I -> R) k, 1 < alpha ->
   (forall j, j != k -> s j + / 2 * / (alpha - 1) <= s k) -> entmax alpha s (fun i => if i == k then 1 else 0).
 Proof.
@@ -228,4 +256,36 @@ move=> k; have : entmax 2 (fun b : bool => if b then / 2 else 0) (fun i => if i 
 move/(proj1 (entmax_margin (fun b : bool => if b then / 2 else 0) true two)).
 move/(_ false isT); have -> : 2 - 1 = 1 by ring.
 by rewrite Rinv_1; lra.
+Qed.
+
+(* A sure winner of two, at order two. *)
+Lemma entmax_two_sure : entmax 2 (fun b : bool => if b then 1 else 0) (fun b => if b == true then 1 else 0).
+Proof.
+have a1 : 1 < 2 by lra.
+apply: (proj2 (proj1 (entmax_margin (fun b : bool => if b then 1 else 0) true a1))) => j; case: j => //= _.
+have -> : 2 - 1 = 1 by ring.
+by rewrite Rinv_1; lra.
+Qed.
+
+(* Twin: twice the entropy; order two, scores 1 and 0, the law 3/4 and 1/4.
+   Twin of: entmax_optimal. *)
+Theorem not_optimal_twice : ~ forall (I : finType) alpha (s p : I -> R), 1 < alpha -> entmax alpha s p ->
+  best (fun q => 2 * tsallis alpha q) s p.
+Proof.
+have sq x : 0 < x -> power x 2 = x ^ 2 by move=> x0; rewrite power_pos // -Rpower_pow // INR_IZR_INZ.
+move=> h; have [_ le] := h _ _ _ _ (ltac:(lra) : 1 < 2) entmax_two_sure.
+have hq : law (fun b : bool => if b then 3 / 4 else 1 / 4) by split=> [[]|]; rewrite ?big_bool /=; lra.
+have := le _ hq; rewrite /gain /tsallis /mean !big_bool /= (power_neg _ (Rle_refl 0)) !sq; lra.
+Qed.
+
+(* Twin: a sum of one still gives weight; order two, scores 1 and 0.
+   Twin of: entmax_support. *)
+Theorem not_support_closed : ~ forall (I : finType) alpha (s p : I -> R) i, 1 < alpha -> entmax alpha s p ->
+  (0 < p i <-> \sum_j power ((alpha - 1) * (s j - s i)) (/ (alpha - 1)) <= 1).
+Proof.
+move=> h; have [_ to] := h _ _ _ _ false (ltac:(lra) : 1 < 2) entmax_two_sure.
+suff : 0 < 0 by lra.
+apply: to; rewrite big_bool /=; have -> : 2 - 1 = 1 by ring.
+rewrite Rinv_1; have -> : 1 * (0 - 0) = 0 by ring.
+by rewrite (power_neg _ (Rle_refl 0)) power_pos ?Rpower_1; lra.
 Qed.

@@ -58,7 +58,8 @@ by lra.
 Qed.
 
 (* A constant added to all scores changes neither prediction nor loss.
-   Part of: loss.invariance. *)
+   Part of: loss.invariance.
+   No twin: an identity. *)
 Theorem loss_shift Om s c p y : best Om s p -> law y ->
   best Om (fun i => s i + c) p /\ shortfall Om (fun i => s i + c) p y = shortfall Om s p y.
 Proof.
@@ -69,7 +70,8 @@ by rewrite /shortfall !e //; ring.
 Qed.
 
 (* Cross-entropy is the loss of Shannon entropy at a sure target.
-   Part of: loss.forms. *)
+   Part of: loss.forms.
+   No twin: an identity. *)
 Theorem cross_entropy s k : inhabited I ->
   let Om := fun p => - entropy p in let sure := fun i => if i == k then 1 else 0 in
   best Om s (softmax s) /\ shortfall Om s (softmax s) sure = - ln (softmax s k).
@@ -100,7 +102,8 @@ Qed.
 End FenchelYoung.
 
 (* Blocks, each with its own scores and law: losses add up.
-   Part of: loss.additive. *)
+   Part of: loss.additive.
+   No twin: an identity. *)
 Theorem loss_additive (I J : finType) (Om : (I -> R) -> R) (Om' : (J -> R) -> R) s t p q y z :
   best Om s p -> best Om' t q ->
   (forall p' q', law p' -> law q' -> gain Om s p' + gain Om' t q' <= gain Om s p + gain Om' t q) /\
@@ -110,7 +113,8 @@ move=> [_ hp] [_ hq]; split; last by rewrite /shortfall; ring.
 by move=> p' q' hp' hq'; have := hp _ hp'; have := hq _ hq'; lra.
 Qed.
 
-(* Twin: strongly convex it is not, with any constant; no regulariser and one score. *)
+(* Twin: strongly convex it is not, with any constant; no regulariser and one score.
+   Twin of: loss_convex. *)
 Theorem not_strongly_convex : ~ forall (I : finType) (Om : (I -> R) -> R) (s t p q r y : I -> R), best Om s p ->
   best Om t q -> best Om (fun i => (s i + t i) / 2) r -> law y -> shortfall Om (fun i => (s i + t i) / 2) r y +
   / 100 * (\sum_i (s i - t i) ^ 2) <= shortfall Om s p y / 2 + shortfall Om t q y / 2.
@@ -123,7 +127,8 @@ have b (s : unit -> R) : best (fun=> 0) s (fun=> 1).
 by move=> /(_ (b _) (b _) (b _) hl); rewrite /shortfall /gain /mean !u /=; lra.
 Qed.
 
-(* Twin: the slope with its sign swapped; no entropy, where every law is best for equal scores. *)
+(* Twin: the slope with its sign swapped; no entropy, where every law is best for equal scores.
+   Twin of: loss_slope. *)
 Theorem not_loss_slope_swapped : ~ forall (I : finType) (Om : (I -> R) -> R) (s t p q y : I -> R), best Om s p ->
   best Om t q -> law y -> shortfall Om s p y + \sum_i ((y i - p i) * (t i - s i)) <= shortfall Om t q y.
 Proof.
@@ -135,4 +140,17 @@ have b0 : best (fun=> 0) (fun _ : bool => 0) g.
 have b1 : best (fun=> 0) f f.
   split=> // r [r0 r1]; rewrite /gain /mean !big_bool /f /= in r1 *; have := r0 false; lra.
 by move=> h; have := h [finType of bool] _ _ _ _ _ _ b0 b1 hf; rewrite /shortfall /gain /mean !big_bool /f /g /=; lra.
+Qed.
+
+(* Twin: the loss vanishes at the prediction alone; no regulariser and equal scores, where every law is best.
+   Twin of: loss_shortfall. *)
+Theorem not_zero_alone : ~ forall (I : finType) (Om : (I -> R) -> R) (s p y : I -> R), best Om s p -> law y ->
+  (shortfall Om s p y = 0 <-> forall i, y i = p i).
+Proof.
+pose f (b : bool) := if b then 1 else 0; pose g (b : bool) := if b then 0 else 1.
+have hf : law f by split=> [[]|]; rewrite ?big_bool /f /=; lra.
+have hg : law g by split=> [[]|]; rewrite ?big_bool /g /=; lra.
+have b0 : best (fun=> 0) (fun _ : bool => 0) f by split=> // r hr; rewrite /gain !mean_const //; lra.
+move=> h; have [to _] := h _ _ _ _ _ b0 hg; have := to _ true.
+by rewrite /shortfall /gain !mean_const // /f /g => /(_ ltac:(lra)); lra.
 Qed.
