@@ -8,7 +8,8 @@
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype ssrnat fintype bigop.
 From Coq Require Import Reals Lra Psatz.
-From Attention Require Import Finite FenchelYoung.
+From Coquelicot Require Import Coquelicot.
+From Attention Require Import Finite Softmax Jacobian FenchelYoung.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Open Scope R_scope.
@@ -41,6 +42,14 @@ Proof.
 move=> a0 y0 h; rewrite (power_pos _ y0); case: (Rlt_dec 0 x) => [x0|x0].
   by rewrite power_pos //; apply: Rlt_Rpower_l.
 by rewrite power_neg; [apply: Rpower_gt0 | lra].
+Qed.
+
+Lemma power_scale c x a : 0 < c -> power (c * x) a = Rpower c a * power x a.
+Proof.
+move=> c0; case: (Rlt_dec 0 x) => [x0|n].
+  by rewrite !power_pos ?Rpower_mult_distr //; apply: Rmult_lt_0_compat.
+rewrite !(@power_neg _ a); [ring | lra |].
+by have := Rmult_le_compat_l c x 0 ltac:(lra) ltac:(lra); lra.
 Qed.
 
 Lemma power_root x a : a <> 0 -> power (power x (/ a)) a = Rmax x 0.
@@ -123,6 +132,38 @@ have -> : INR #|I| * Rpower (/ INR #|I|) alpha = Rpower (INR #|I|) (1 - alpha) =
 rewrite /Rpower ln_Rinv // -{1}(exp_ln _ n0) -exp_plus; congr exp; ring.
 Qed.
 
+(* Minus Shannon's entropy is the limit at order one. *)
+Lemma tsallis_limit p : law p -> is_lim (fun alpha => tsallis alpha p) 1 (- entropy p).
+Proof.
+move=> [p0 p1].
+have dg : is_derive (fun alpha => \sum_i power (p i) alpha) 1 (\sum_i (p i * ln (p i))).
+  apply: is_derive_sum => i; case: (p0 i) => [pi|<-].
+    apply: (is_derive_ext (fun alpha => exp (alpha * ln (p i)))) => [alpha|]; first by rewrite power_pos.
+    by auto_derive => //; rewrite Rmult_1_l exp_ln //; ring.
+  rewrite Rmult_0_l; apply: (is_derive_ext (fun=> 0)) => [alpha|]; last exact: is_derive_const.
+  by rewrite power_neg; lra.
+have one : \sum_i power (p i) 1 = 1.
+  rewrite -[RHS]p1; apply: sum_ext => i; case: (p0 i) => [pi|<-]; last by rewrite power_neg; lra.
+  by rewrite (power_pos _ pi); apply: Rpower_1.
+move/is_derive_Reals: dg; set g := fun alpha => _; set l := \sum_i _ => dg.
+have -> : - entropy p = l by rewrite /entropy -/l; ring.
+have quotient : is_lim (fun alpha => (g alpha - g 1) / (alpha - 1)) 1 l.
+  apply/is_lim_spec => eps; case: (dg eps (cond_pos eps)) => d hd; exists d => alpha near ne.
+  have := hd (alpha - 1) ltac:(lra) near; have -> : 1 + (alpha - 1) = alpha by ring.
+  by [].
+have inv : is_lim (fun alpha => / alpha) 1 (/ 1).
+  by apply: is_lim_continuity; apply: continuity_pt_inv; [apply: continuity_pt_id | lra].
+have := is_lim_mult _ _ _ _ _ quotient inv Logic.I; rewrite /= Rinv_1 Rmult_1_r.
+apply: is_lim_ext_loc; exists (mkposreal 1 Rlt_0_1) => alpha near ne.
+have a0 : alpha <> 0 by move=> z; move: near; rewrite z /ball /= /AbsRing_ball /abs /minus /plus /opp /= Rabs_left; lra.
+by rewrite /g one /tsallis; field; lra.
+Qed.
+
+(* No outcome is preferred, at any order, nor by Shannon's entropy. *)
+Lemma tsallis_turned alpha p (turn : I -> I) : injective turn ->
+  tsallis alpha (fun i => p (turn i)) = tsallis alpha p /\ entropy (fun i => p (turn i)) = entropy p.
+Proof. by move=> inj; rewrite /tsallis /entropy; split; rewrite [in RHS](reindex_inj inj). Qed.
+
 Lemma entmax_law alpha s p : entmax alpha s p -> law p.
 Proof. by case=> nu [e h]; split=> // i; rewrite e; apply: power_ge0. Qed.
 
@@ -190,6 +231,43 @@ apply: Rmult_lt_0_compat; first by lra.
 case: (Rlt_dec t (s i)) => [|n]; first by lra.
 suff : 1 <= \sum_j power ((alpha - 1) * (s j - s i)) (/ (alpha - 1)) by lra.
 by rewrite -{1}one; apply: sum_le => j; rewrite form; apply: power_le; [lra | apply: Rmult_le_compat_l; lra].
+Qed.
+
+(* With a temperature, and when all have weight: the last sum is a power of a norm of the leads over the lowest score.
+   Claim: entmax.support. *)
+Theorem entmax_support_temperature alpha tau s p : 1 < alpha -> 0 < tau ->
+  entmax alpha (fun i => s i / tau) p ->
+  (forall i, 0 < p i <-> \sum_j power ((alpha - 1) * (s j - s i) / tau) (/ (alpha - 1)) < 1) /\
+  forall low, (exists i, s i = low) -> (forall i, low <= s i) ->
+    ((forall i, 0 < p i) <-> (alpha - 1) * power (\sum_j power (s j - low) (/ (alpha - 1))) (alpha - 1) < tau).
+Proof.
+move=> a1 t0 hp; set q := / (alpha - 1); have q0 : 0 < q by apply: Rinv_0_lt_compat; lra.
+have support i : 0 < p i <-> \sum_j power ((alpha - 1) * (s j - s i) / tau) q < 1.
+  rewrite (entmax_support i a1 hp); have -> // : \sum_j power ((alpha - 1) * (s j / tau - s i / tau)) q =
+    \sum_j power ((alpha - 1) * (s j - s i) / tau) q by apply: sum_ext => j; congr power; field; lra.
+split=> // low [m <-] least; set c := (alpha - 1) / tau.
+have c0 : 0 < c by apply: Rdiv_lt_0_compat; lra.
+set S := \sum_j power (s j - s m) q; have S0 : 0 <= S by apply: sum_ge0 => j; apply: power_ge0.
+have scaled i : \sum_j power ((alpha - 1) * (s j - s i) / tau) q = Rpower c q * \sum_j power (s j - s i) q.
+  rewrite -sumZ; apply: sum_ext => j; rewrite -power_scale //; congr power; rewrite /c; field; lra.
+have one : Rpower c q * S < 1 <-> (alpha - 1) * power S (alpha - 1) < tau.
+  have -> : (alpha - 1) * power S (alpha - 1) = tau * (c * power S (alpha - 1)) by rewrite /c; field; lra.
+  case: S0 => [S0|<-]; last by rewrite power_neg; lra.
+  rewrite power_pos //; set r := Rpower c q * S.
+  have r0 : 0 < r by apply: Rmult_lt_0_compat => //; apply: Rpower_gt0.
+  have -> : c * Rpower S (alpha - 1) = Rpower r (alpha - 1).
+    rewrite /r -Rpower_mult_distr //; last exact: Rpower_gt0.
+    by rewrite Rpower_mult /q Rinv_l ?Rpower_1; lra.
+  have one1 : Rpower 1 (alpha - 1) = 1 by rewrite /Rpower ln_1 Rmult_0_r exp_0.
+  split=> h.
+    have : Rpower r (alpha - 1) < Rpower 1 (alpha - 1) by apply: Rlt_Rpower_l; lra.
+    by rewrite one1 => k; have := Rmult_lt_compat_l tau _ _ t0 k; lra.
+  apply: Rnot_le_lt => le; have : Rpower 1 (alpha - 1) <= Rpower r (alpha - 1) by apply: Rle_Rpower_l; lra.
+  by rewrite one1 => k; have := Rmult_le_compat_l tau _ _ (Rlt_le _ _ t0) k; lra.
+split=> [every|lt i]; first by apply/one; rewrite -scaled; apply/support.
+apply/support; rewrite scaled; apply: Rle_lt_trans (proj2 one lt).
+apply: Rmult_le_compat_l; first by left; apply: Rpower_gt0.
+by apply: sum_le => j; apply: power_le; [lra | have := least i; lra].
 Qed.
 
 (* The law is unique, though thresholds are defined by a sum.
@@ -279,7 +357,7 @@ have := le _ hq; rewrite /gain /tsallis /mean !big_bool /= (power_neg _ (Rle_ref
 Qed.
 
 (* Twin: a sum of one still gives weight; order two, scores 1 and 0.
-   Twin of: entmax_support. *)
+   Twin of: entmax_support, entmax_support_temperature. *)
 Theorem not_support_closed : ~ forall (I : finType) alpha (s p : I -> R) i, 1 < alpha -> entmax alpha s p ->
   (0 < p i <-> \sum_j power ((alpha - 1) * (s j - s i)) (/ (alpha - 1)) <= 1).
 Proof.

@@ -44,7 +44,7 @@ move=> hw i; rewrite /gibbs_law /softmax; congr (_ / _).
 by apply: sum_ext => j; rewrite exp_plus exp_ln //; ring.
 Qed.
 
-(* The Gibbs principle with a prior and without, as the claim has it; where the prior vanishes its logarithm is none.
+(* The Gibbs principle with a prior and without, as the claim has it; logarithms of a prior that is positive.
    Claim: softmax.prior. *)
 Theorem softmax_prior q s tau : 0 < tau -> law q ->
   let best := gibbs_law q (fun i => s i / tau) in let value := tau * ln (\sum_i (q i * exp (s i / tau))) in
@@ -63,12 +63,31 @@ split; first by move=> i z; rewrite /best /gibbs_law z /Rdiv; ring.
 by split=> [q0 i|p hp]; [apply: masses_as_scores | apply: gibbs].
 Qed.
 
-(* A key of mass zero is absent.
-   Part of: markov.padding.
-   No twin: an identity. *)
-Theorem zero_mass_absent w s v i : w i = 0 ->
-  mean (gibbs_law w s) v = mean (gibbs_law w s) (fun j => if j == i then 0 else v j).
-Proof. by move=> h; apply: sum_ext => j; case: eqP => [->|//]; rewrite /gibbs_law h /Rdiv; ring. Qed.
+(* Masses as logarithms, a key of mass zero, whose score and value are of no account, and keys that are written n times.
+   Claim: markov.padding. *)
+Theorem padding w s v :
+  ((forall i, 0 < w i) -> forall i, gibbs_law w s i = softmax (fun j => s j + ln (w j)) i) /\
+  (forall i s' v', w i = 0 -> (forall j, j != i -> s' j = s j /\ v' j = v j) ->
+    mean (gibbs_law w s') v' = mean (gibbs_law w s) v) /\
+  forall n : I -> nat, (exists i, n i <> O) ->
+    mean (softmax (fun c : {i : I & 'I_(n i)} => s (tag c))) (fun c => v (tag c)) =
+    mean (gibbs_law (fun i => INR (n i)) s) v.
+Proof.
+split; first by move=> w0 i; apply: masses_as_scores.
+split=> [i s' v' wi same|n [k nk]].
+  have term j (z z' : R) : (j != i -> z' = z) -> w j * z' = w j * z.
+    by case: (j =P i) => [-> _|_ ->] //; rewrite wi !Rmult_0_l.
+  have g : gibbs_sum w s' = gibbs_sum w s by apply: sum_ext => j; apply: term => ne; rewrite (proj1 (same j ne)).
+  apply: sum_ext => j; rewrite /gibbs_law g /Rdiv !Rmult_assoc; apply: term => ne.
+  by rewrite (proj1 (same j ne)) (proj2 (same j ne)).
+have sums (f : I -> R) : \big[Rplus/0]_(c : {i : I & 'I_(n i)}) f (tag c) = \sum_i (INR (n i) * f i).
+  have <- := @sig_big_dep R 0 Rplus_com I (fun i => [finType of 'I_(n i)]) xpredT (fun i => xpredT) (fun i _ => f i).
+  by apply: sum_ext => i; rewrite sum_const card_ord.
+have z : normaliser (fun c : {i : I & 'I_(n i)} => s (tag c)) = gibbs_sum (fun i => INR (n i)) s.
+  exact: (sums (fun i => exp (s i))).
+rewrite /mean /softmax z; have e := sums (fun i => exp (s i) / gibbs_sum (fun i => INR (n i)) s * v i).
+by rewrite e; apply: sum_ext => i; rewrite /gibbs_law /Rdiv; ring.
+Qed.
 
 (* A mixture of two laws transforms into a mixture, with this share.
    Part of: gibbs.contamination. *)
@@ -225,6 +244,31 @@ by apply: softmax_TV => // i j; have := hab i j; lra.
 Qed.
 End Kernel.
 
+(* Rows of attention are laws, whatever the mass of the reference; kernels act on measures and compose in that order.
+   Part of: markov.rows. *)
+Theorem rows (I J K : finType) (m : I -> R) (w : J -> R) (w' : K -> R) (a : I -> J -> R) (b : J -> K -> R) :
+  (forall j, 0 <= w j) -> 0 < \sum_j w j ->
+  let S i := gibbs_law w (a i) in let S' j := gibbs_law w' (b j) in let after (n : I -> R) j := \sum_i (n i * S i j) in
+  (forall i, law (S i)) /\
+  (forall f, \sum_j (after m j * f j) = \sum_i (m i * mean (S i) f)) /\
+  forall k, \sum_i (m i * \sum_j (S i j * S' j k)) = \sum_j (after m j * S' j k).
+Proof.
+move=> w0 total S S' after.
+have act f : \sum_j (after m j * f j) = \sum_i (m i * mean (S i) f).
+  have -> : \sum_j (after m j * f j) = \sum_j \sum_i (m i * (S i j * f j)).
+    by apply: sum_ext => j; rewrite /after -sumZr; apply: sum_ext => i; ring.
+  by rewrite sum_exchange; apply: sum_ext => i; rewrite sumZ.
+split; last split=> // k; last by rewrite act.
+move=> i; have t0 j : 0 <= w j * exp (a i j) by apply: Rmult_le_pos => //; left; apply: exp_pos.
+have z : 0 < gibbs_sum w (a i).
+  case: (Rle_lt_or_eq_dec 0 _ (sum_ge0 t0)) => // none; have zero : \sum_j w j = 0; last by lra.
+  rewrite big1 // => j _; case: (Rmult_integral _ _ (sum_eq0 t0 (esym none) j)) => // e.
+  by have := exp_pos (a i j); lra.
+split=> [j|]; first by apply: Rmult_le_pos; [exact: t0 | left; apply: Rinv_0_lt_compat].
+by rewrite /S /gibbs_law /Rdiv sumZr -[\sum_j _]/(gibbs_sum w (a i)); field; lra.
+Qed.
+
+
 (* Twins: total variation does expand, so that no constant one serves; a law of mass 1/10 at the key of score ln 4.
    Twin of: transform_variation. *)
 Theorem not_non_expansive : ~ forall (I : finType) (p q a : I -> R), law p -> law q ->
@@ -299,7 +343,7 @@ by lra.
 Qed.
 
 (* Twin: masses that do not enter the scores; 1/4 and 3/4.
-   Twin of: masses_as_scores. *)
+   Twin of: masses_as_scores, padding. *)
 Theorem not_masses_ignored : ~ forall (I : finType) (w s : I -> R) i, law w -> gibbs_law w s i = softmax s i.
 Proof.
 have hw : law (fun b : bool => if b then 1 / 4 else 3 / 4) by split=> [[]|]; rewrite ?big_bool /=; lra.
@@ -351,4 +395,13 @@ move=> h; have := h bool_finType _ a (fun i => - a i) C 1 2 z half (fun _ => lta
 move=> /(_ (fun i => ltac:(by rewrite /C eqxx))) /(_ (fun i j => ltac:(rewrite /C; case: eqP; lra))).
 move=> /(_ (fun i j => ltac:(rewrite /a; case: i; case: j; lra))) /(_ hz).
 by have -> : 2 / 8 = 1 / 4 by [field]; lra.
+Qed.
+
+(* Twin: rows that are not divided by their sums; one key, of score ln 2.
+   Twin of: rows. *)
+Theorem not_rows_undivided : ~ forall (J : finType) (w a : J -> R), law w -> law (fun j => w j * exp (a j)).
+Proof.
+have s1 (f : unit -> R) : \sum_k f k = f tt by rewrite (big_pred1 tt) //; case.
+have one : law (fun _ : unit => 1) by split=> [i|]; rewrite ?s1; lra.
+by move=> h; have [_] := h _ _ (fun=> ln 2) one; rewrite s1 exp_ln; lra.
 Qed.

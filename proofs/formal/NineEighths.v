@@ -96,7 +96,7 @@ Proof.
 Qed.
 
 (* The Lipschitz constant is exactly 9/8, which the slope has at 2 b s^2 = 3 and nowhere else.
-   Claim: transport.distance-slope. *)
+   Part of: transport.distance-slope. *)
 Theorem std_map_constant (b : R) : 0 < b ->
   (forall s t, Rabs (std_map b s - std_map b t) <= 9 / 8 * Rabs (s - t)) /\
   (forall c, (forall s t, Rabs (std_map b s - std_map b t) <= c * Rabs (s - t)) -> 9 / 8 <= c) /\

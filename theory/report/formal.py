@@ -56,7 +56,7 @@ _LIBRARY = frozenset(
         Type Prop Set True False not and or iff ex all eq inhabited bool true false negb andb orb implb nat O option
         Some None unit tt prod pair fst snd sum list List app flat_map In Nat add sub mul
         finType eqType pred mem_pred injective bijective surjective cancel eq_op is_true addn subn muln expn leq ltn
-        modn ltn_pmod ltn0Sn ordinal Ordinal ord0 widen_ord nat_of_ord foldr enum index_enum filter bigop big
+        modn ltn_pmod ltn0Sn ordinal Ordinal ord0 widen_ord nat_of_ord tag foldr enum index_enum filter bigop big
         """,
     )
 )  # that statements may stand on: no file gives one of these names another meaning
