@@ -57,10 +57,116 @@ def test_every_file_opens_with_what_a_reader_checks():
         assert "checklist" in head or not source.theorems, source.name
 
 
-def test_twins_are_negations():
-    for theorem in THEOREMS:
-        if theorem.name.startswith("not_"):
-            assert re.search(r": ~ |: exists ", theorem.statement), theorem.name
+def test_theorems_about_claims_have_twins_and_twins_deny():
+    twins = [t for t in THEOREMS if t.name.startswith("not_")]
+    assert len(twins) >= 90
+    assert all(t.twin_of and t.statement.startswith(": ~ ") for t in twins)
+    twinned = {name for t in twins for name in t.twin_of}
+    assert all(t.name in twinned or t.no_twin for t in THEOREMS if t.claims)
+
+
+def only(tmp_path, text):
+    """What is said of a folder with this one file."""
+    (tmp_path / "Odd.v").write_text(text)
+    return list(formal.faults(formal.read_sources(tmp_path)))
+
+
+REFUTED = "(* Claim: a.b. *)\nTheorem t : True.\nProof. exact I. Qed.\n"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "exists x : R, x = 1",
+        "exists x : R, x <> 1",
+        "forall x : R, x = x",
+        "~ forall x : R, ~ x = 1",
+        "~ forall x : R, 0 < x -> x <> 1",
+    ],
+)
+def test_a_twin_that_does_not_deny_is_found(tmp_path, statement):
+    twin = f"(* Twin.\n   Twin of: t. *)\nTheorem not_t : {statement}.\nProof. by []. Qed.\n"
+    (found,) = only(tmp_path, REFUTED + twin)
+    assert found == f"Odd.v: expected not_t to deny a statement that has no denial, got : {statement}"
+
+
+def test_a_twin_that_denies_is_none(tmp_path):
+    twin = "(* Twin.\n   Twin of: t. *)\nTheorem not_t : ~ forall x y : R, x <> y -> x = 1.\nProof. by []. Qed.\n"
+    assert only(tmp_path, REFUTED + twin) == []
+
+
+def test_missing_twins_are_found(tmp_path):
+    missing = "Odd.v: expected either a twin of t, which names claims, or the reason why it has none"
+    assert only(tmp_path, REFUTED) == [missing]
+    assert only(tmp_path, REFUTED.replace("a.b. *)", "a.b.\n   No twin: an identity. *)")) == []
+    idle = REFUTED.replace("Claim: a.b.", "No twin: an identity.")
+    assert only(tmp_path, idle) == [missing]
+    of_none = "(* Twin of: u. *)\nTheorem not_t : ~ True.\nProof. by []. Qed.\n"
+    assert only(tmp_path, of_none) == ["Odd.v: expected the theorems of which not_t is a twin, got u"]
+    unnamed = "(* Twin of: u. *)\nTheorem t : ~ True.\nProof. by []. Qed.\n"
+    assert only(tmp_path, unnamed) == ["Odd.v: expected a twin to be named not_..., got t"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "Module M.\nEnd M.\n",
+            ["Odd.v: expected no Module, got Module M", "Odd.v: expected a Section before its End"],
+        ),
+        ("End M.\n", ["Odd.v: expected a Section before its End, got End M"]),
+    ],
+    ids=["module", "end"],
+)
+def test_modules_and_ends_are_refused_in_words(tmp_path, text, said):
+    found = only(tmp_path, text)
+    assert len(found) == len(said)
+    assert all(line.startswith(start) for line, start in zip(found, said, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Definition exp x := 0.", "exp"),
+        ("Local Definition exp (x : R) := 0.", "exp"),
+        ("Fixpoint leq (m n : nat) := true.", "leq"),
+        ("Notation sqrt := ln.", "sqrt"),
+        ("Variables (I : finType) (tanh : R -> R).", "tanh"),
+        ("Inductive odd := Some | other.", "Some"),
+        ("Record odd := { ln : R }.", "ln"),
+        ("Definition odd := forall exp, exp = 0.", "exp"),
+        ("Definition odd (exp : R) := exp.", "exp"),
+        ("Definition odd := let exp := 0 in exp.", "exp"),
+        ("Definition odd := fun x exp => x.", "exp"),
+        ("Definition odd := forall (x : R) exp, exp = x.", "exp"),
+    ],
+)
+def test_other_meanings_of_names_of_the_libraries_are_found(tmp_path, text, name):
+    assert only(tmp_path, f"{text}\n") == [f"Odd.v: expected {name} to be that of the libraries, got another one"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Notation "x + y" := (Rminus x y).',
+        'Local Notation "~ P" := True.',
+        'Notation "\\sum_ i F" := 0.\nNotation "\\sum_ i F" := 1.',
+        'Infix "+" := Rminus.',
+    ],
+)
+def test_other_meanings_of_symbols_are_found(tmp_path, text):
+    (found,) = only(tmp_path, f"{text}\n")
+    assert re.match(r"Odd\.v: expected no (other meaning of a symbol, got the Notation |Infix)", found)
+
+
+def test_names_that_statements_use_are_ours_or_protected():
+    own = set().union(*(formal._named(formal._COMMENT.sub(" ", source.text)) for source in SOURCES))
+    syntax = {"forall", "exists", "fun", "let", "in", "if", "then", "else", "is", "end"}
+    for t in THEOREMS:
+        said = re.sub(r"\\(?:sum|prod)_\w*|%\w+|\.\+?\w+|'I_\w+", " ", t.statement)
+        untyped = re.split(r": (?!~)|,", re.sub(r"\([^()]*\)", " ", said))[0]
+        strange = {*re.findall(r"(?<!')\b[A-Za-z][\w']*", said)} - own - syntax - {*re.findall(r"[\w']+", untyped)}
+        assert strange <= formal._LIBRARY, t.name
 
 
 def test_other_words_of_a_claim_are_found(tmp_path):
@@ -118,7 +224,7 @@ def test_hidden_hypotheses_are_found(tmp_path, hidden):
 
 
 def test_claim_that_is_none_is_found(tmp_path):
-    text = "(* Claim: no.such. *)\nTheorem t : True.\nProof. exact I. Qed.\n"
+    text = "(* Claim: no.such.\n   No twin: an example. *)\nTheorem t : True.\nProof. exact I. Qed.\n"
     (tmp_path / "Odd.v").write_text(text)
     empty = {"claims": {}, "files": {}}
     found = list(formal.differences(empty, formal.read_sources(tmp_path), TESTS))

@@ -78,7 +78,8 @@ by rewrite a [INR 1]/=; ring.
 Qed.
 
 (* Every row is the first, turned.
-   Part of: metric.multipliers. *)
+   Part of: metric.multipliers.
+   No twin: an identity of indices. *)
 Theorem circulant g i m : softmax (fun j => g (cos (angle j - angle i))) (turned i m) =
   softmax (fun j => g (cos (angle j))) m.
 Proof.
@@ -121,7 +122,8 @@ End Circle.
 Lemma chord_angle a b : (cos a - cos b) ^ 2 + (sin a - sin b) ^ 2 = 2 - 2 * cos (a - b).
 Proof. by rewrite cos_minus; have := sin2_cos2 a; have := sin2_cos2 b; rewrite /Rsqr; lra. Qed.
 
-(* Twin: half a frequency is no wave of the circle; two tokens, and no scores. *)
+(* Twin: half a frequency is no wave of the circle; two tokens, and no scores.
+   Twin of: multipliers. *)
 Theorem not_half_frequency : ~ forall n (g : R -> R) q, exists multiplier, forall i : 'I_n.+1,
   mean (softmax (fun j : 'I_n.+1 => g (cos (angle j - angle i)))) (fun j => cos (q * angle j)) =
     multiplier * cos (q * angle i).

@@ -114,7 +114,8 @@ by apply: Rmult_le_compat_l => //; apply: pow_incr; split.
 Qed.
 
 (* Attention without a residual, scores of the slope of a form of norm b, values V: layers that do so.
-   Part of: lipschitz.collapse. *)
+   Part of: lipschitz.collapse.
+   No twin: [diameter_tanh] in [doubly_exponential], which have theirs. *)
 Theorem attention_collapses x (a : nat -> I -> I -> R) (V : K -> K -> R) b v D : 0 <= b -> 0 <= v ->
   (forall n i j l m, a n i l - a n j l - (a n i m - a n j m) <=
     b * norm (fun k => x n i k - x n j k) * norm (fun k => x n l k - x n m k)) ->
@@ -140,7 +141,8 @@ by move=> j; apply: Rle_trans (bound n i j) (doubly_exponential b0 v0 d0 step he
 Qed.
 End Layers.
 
-(* Twin: a quarter of the oscillation; two tokens 1 and -1, scores zero for themselves and -4 ln 2 for each other. *)
+(* Twin: a quarter of the oscillation; two tokens 1 and -1, scores zero for themselves and -4 ln 2 for each other.
+   Twin of: layers_diameter. *)
 Theorem not_quarter_oscillation : ~ forall (I K : finType) (f : I -> I -> R) (x : I -> K -> R) o D,
   (forall i j k m, f i j - f k m <= o) -> (forall i j, norm (fun k => x i k - x j k) <= D) ->
   forall i j, norm (fun k => mean (softmax (fun m => - f i m)) (fun m => x m k) -
@@ -161,7 +163,8 @@ have -> : / 4 * (4 * ln 2) = ln 2 by field.
 rewrite /tanh /sinh /cosh exp_Ropp e2 => k; move: (Rle_trans _ _ _ (Rle_abs _) k); lra.
 Qed.
 
-(* Twin: a plain residual of equal weight, which keeps half of the diameter. *)
+(* Twin: a plain residual of equal weight, which keeps half of the diameter.
+   Twin of: doubly_exponential. *)
 Theorem not_with_residual : ~ forall (D : nat -> R), (forall n, 0 <= D n) ->
   (forall n, D n.+1 <= (D n + D n * tanh (D n ^ 2 / 4)) / 2) -> D O = 1 -> D 2%N <= / 4 ^ 4.
 Proof.

@@ -213,7 +213,8 @@ move=> a0; rewrite !axis_norm Rabs_Ropp Rabs_R1 form_line /minus /axis eqxx; do 
 by apply: (proj1 (detour_range (line tt a) Rlt_0_1 a0)) => u; rewrite pow1 Rmult_1_l; apply: line_norm.
 Qed.
 
-(* Twin: an exponent two per cent smaller in W_2; the form -50. *)
+(* Twin: an exponent two per cent smaller in W_2; the form -50.
+   Twin of: attention_W2_detour. *)
 Theorem not_detour_square_near : ~ forall (K I J : finType) (B : K -> K -> R) a e (p : I -> R) (q : J -> R)
     (x : I -> K -> R) (y : J -> K -> R) before after,
   0 <= a -> (forall u, norm (T B u) <= a * norm u) -> detour B 1 e -> law p -> law q -> (forall i, norm (x i) <= 1) ->
@@ -232,7 +233,8 @@ case: (attention_W2_detour_least (inhabits tt) Rlt_0_1 n1 n2 e1 ltac:(lra) c0 lt
 move=> h; have := h _ I J _ 50 _ p q x y before after a0 (fun u => line_norm tt u a0) big hp hq hx hy hb ha; lra.
 Qed.
 
-(* Twin: twice the floor of W_2; the form -1. *)
+(* Twin: twice the floor of W_2; the form -1.
+   Twin of: attention_W2_detour_least. *)
 Theorem not_detour_square_double : ~ forall (K : finType) (B : K -> K -> R) e (x y : K -> R) c, inhabited K ->
   norm x <= 1 -> norm y <= 1 -> form B x (minus y x) = e -> 0 <= e -> 0 <= c -> c < exp (e / 2) * (1 + e / 2) ->
   exists (I J : finType) (p : I -> R) (q : J -> R) (x : I -> K -> R) (y : J -> K -> R) before after,

@@ -123,7 +123,8 @@ by have -> : r ^ 2 * norm (T B u) / norm u * norm u = r ^ 2 * norm (T B u) by fi
 Qed.
 
 (* Twice the norm for - a I.
-   Part of: lipschitz.single-form. *)
+   Part of: lipschitz.single-form.
+   No twin: an equivalence, which every other number denies. *)
 Theorem detour_negative (K : finType) a r e : inhabited K -> 0 <= a -> 0 < r ->
   let B := fun k l : K => if k == l then - a else 0 in
   (forall u, norm (T B u) = a * norm u) /\ (detour B r e <-> 2 * (a * r ^ 2) <= e).
@@ -171,7 +172,8 @@ rewrite -norm_sq; have nx := norm_ge0 x; have : l * (norm x * norm x) <= l * r ^
 by lra.
 Qed.
 
-(* Twin: an exponent two per cent smaller in W_1; a = 2 and the form -2. *)
+(* Twin: an exponent two per cent smaller in W_1; a = 2 and the form -2.
+   Twin of: attention_W1_detour. *)
 Theorem not_detour_near : ~ forall (K I J : finType) (B : K -> K -> R) a e (p : I -> R) (q : J -> R) (x : I -> K -> R)
     (y : J -> K -> R) before after,
   0 <= a -> (forall u, norm (T B u) <= a * norm u) -> detour B 1 e -> law p -> law q -> (forall i, norm (x i) <= 1) ->
@@ -188,7 +190,8 @@ have big : detour B 1 (2 * 2).
 by move=> h; have := h _ I J B 2 _ p q x y before after two hB big hp hq hx hy hb ha; lra.
 Qed.
 
-(* Twin: the factors of the exponential are one; the form -1. *)
+(* Twin: the factors of the exponential are one; the form -1.
+   Twin of: attention_W1_detour. *)
 Theorem not_detour_plain : ~ forall (K I J : finType) (B : K -> K -> R) a e (p : I -> R) (q : J -> R) (x : I -> K -> R)
     (y : J -> K -> R) before after,
   0 <= a -> (forall u, norm (T B u) <= a * norm u) -> detour B 1 e -> law p -> law q -> (forall i, norm (x i) <= 1) ->
@@ -204,7 +207,8 @@ have big : detour B 1 (2 * 1).
 by move=> h; have := h _ I J B 1 _ p q x y before after one hB big hp hq hx hy hb ha; lra.
 Qed.
 
-(* Twin: two per cent more as a floor; the form -1, for which e^e (1 + e) serves. *)
+(* Twin: two per cent more as a floor; the form -1, for which e^e (1 + e) serves.
+   Twin of: attention_W1_detour_least. *)
 Theorem not_detour_floor : ~ forall (K : finType) (B : K -> K -> R) e (x y : K -> R) c, inhabited K -> norm x <= 1 ->
   norm y <= 1 -> form B x (minus y x) = e -> 0 <= e -> c < 102 / 100 * (exp e * (1 + e)) ->
   exists (I J : finType) (p : I -> R) (q : J -> R) (x : I -> K -> R) (y : J -> K -> R) before after,
@@ -223,7 +227,8 @@ move=> h; case: (h _ (line tt 1) _ _ _ _ (inhabits tt) n1 n2 two ltac:(lra) lt) 
 by have := attention_W1 one (fun u => line_norm tt u one) hp hq hx hy hb ha; lra.
 Qed.
 
-(* Twin: the detours between the atoms of the law alone; atoms 0 and 1 of equal masses, the form 1. *)
+(* Twin: the detours between the atoms of the law alone; atoms 0 and 1 of equal masses, the form 1.
+   Twin of: column_detour. *)
 Theorem not_detour_of_atoms : ~ forall (K I : finType) (B : K -> K -> R) e (w : I -> R) (z : I -> K -> R) i, law w ->
   (forall i j, form B (z i) (minus (z j) (z i)) <= e) ->
   mean w (fun l => exp (form B (z l) (z i)) / mass w (fun j => form B (z l) (z j))) <= exp e.
@@ -243,7 +248,8 @@ have -> : / 2 * (1 / (/ 2 * 1 + / 2 * 1)) = / 2 by field.
 by lra.
 Qed.
 
-(* Twin: an eighth of the norm for a positive form; the form 1. *)
+(* Twin: an eighth of the norm for a positive form; the form 1.
+   Twin of: detour_positive. *)
 Theorem not_detour_eighth : ~ forall (K : finType) (B : K -> K -> R) r e, 0 < r -> 0 <= e ->
   (forall u v, form B u v = form B v u) -> (forall u, 0 <= form B u u) -> longest B r (8 * e) -> detour B r e.
 Proof.
@@ -255,7 +261,8 @@ have one : longest B 1 (8 * / 8) by move=> u; rewrite !norm_unit /T sum_unit /B 
 move=> /(_ sym pos one) k; have := k (fun=> / 2) (fun=> 1); rewrite !norm_unit !Rabs_pos_eq ?f /minus; lra.
 Qed.
 
-(* Twin: a quarter of the norm for a form that is negative; the form -1. *)
+(* Twin: a quarter of the norm for a form that is negative; the form -1.
+   Twin of: detour_range, detour_positive. *)
 Theorem not_detour_any_form : ~ forall (K : finType) (B : K -> K -> R) r e, 0 < r -> 0 <= e ->
   (forall u v, form B u v = form B v u) -> longest B r (4 * e) -> detour B r e.
 Proof.
@@ -266,7 +273,8 @@ move=> h; have : 2 * (1 * 1 ^ 2) <= / 4; last by lra.
 apply: (proj1 d); apply: h; [lra | lra | by move=> u v; rewrite !f; ring | by move=> u; rewrite n; lra].
 Qed.
 
-(* Twin: an eighth and not a quarter of 1 / tau; the form 1 and tau = 1. *)
+(* Twin: an eighth and not a quarter of 1 / tau; the form 1 and tau = 1.
+   Twin of: detour_dual. *)
 Theorem not_detour_dual_half : ~ forall (K : finType) (B : K -> K -> R) r tau l, 0 < r -> 0 < tau -> 0 <= l ->
   (forall u, tau * r ^ 2 * dot (T B u) (T B u) - form B u u <= l * dot u u) -> detour B r (/ (8 * tau) + l * r ^ 2).
 Proof.
@@ -275,4 +283,15 @@ move=> h; have := h _ B 1 1 0 Rlt_0_1 Rlt_0_1 (Rle_refl 0).
 have one u : 1 * 1 ^ 2 * dot (T B u) (T B u) - form B u u <= 0 * dot u u.
   by rewrite f /dot !sum_unit /T sum_unit /B; lra.
 by move=> /(_ one) k; have := k (fun=> / 2) (fun=> 1); rewrite !norm_unit !Rabs_pos_eq ?f /minus; lra.
+Qed.
+
+(* Twin: at most the norm for any form, as it is for skew ones; the form -1, whose longest detour is twice that.
+   Twin of: detour_range, detour_skew. *)
+Theorem not_detour_longest : ~ forall (K : finType) (B : K -> K -> R) r e, 0 < r -> 0 <= e -> longest B r e ->
+  detour B r e.
+Proof.
+have one : 0 <= 1 by lra.
+have [n d] := detour_negative 1 (inhabits tt) one Rlt_0_1; set B := fun _ _ => _ in n d.
+move=> h; have : 2 * (1 * 1 ^ 2) <= 1; last by lra.
+by apply: (proj1 d); apply: h; [lra | lra | move=> u; rewrite n; lra].
 Qed.

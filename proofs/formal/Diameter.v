@@ -235,7 +235,8 @@ rewrite Rmult_assoc; apply: Rmult_le_compat_l => //; rewrite /= Rmult_1_r; exact
 Qed.
 
 (* Two tokens c and -c on the line, score b x y: the output at c is c tanh(b c^2).
-   Part of: lipschitz.diameter. *)
+   Part of: lipschitz.diameter.
+   No twin: an equality, which every other value denies. *)
 Theorem two_tokens b c : let x := fun i : bool => if i then c else - c in
   forall i, mean (softmax (fun j => b * x i * x j)) x = (if i then 1 else -1) * (c * tanh (b * c ^ 2)).
 Proof.
@@ -248,7 +249,8 @@ have p1 := exp_pos (b * (c * (c * 1))); have p2 := exp_pos (- (b * (c * (c * 1))
 by case: i; rewrite ?e1 ?e2 ?e3 ?e4; field; lra.
 Qed.
 
-(* Twin: half of D TV; two atoms at distance one. *)
+(* Twin: half of D TV; two atoms at distance one.
+   Twin of: mean_distance. *)
 Theorem not_half_variation : ~ forall (I K : finType) (p q : I -> R) (x : I -> K -> R) D, law p -> law q ->
   (forall i j, norm (fun k => x i k - x j k) <= D) ->
   norm (fun k => mean p (fun i => x i k) - mean q (fun i => x i k)) <= / 2 * D * TV p q.
@@ -265,7 +267,8 @@ have -> : 0 - 1 = -1 by ring.
 by rewrite Rabs_Ropp Rminus_0_r Rabs_R1 Rabs_pos_eq; lra.
 Qed.
 
-(* Twin: an eighth instead of a quarter of b D^2; tokens 1 and -1, b = 2 ln 2. *)
+(* Twin: an eighth instead of a quarter of b D^2; tokens 1 and -1, b = 2 ln 2.
+   Twin of: diameter_tanh. *)
 Theorem not_diameter_eighth : ~ forall (I K : finType) (a : I -> I -> R) (x : I -> K -> R) b D,
   (forall i j l m, a i l - a j l - (a i m - a j m) <= b * norm (fun k => x i k - x j k) * norm (fun k => x l k -
     x m k)) ->
@@ -290,7 +293,8 @@ have -> : 2 * ln 2 * 1 ^ 2 = ln 2 + ln 2 by ring.
 rewrite /tanh /sinh /cosh !exp_Ropp !exp_plus e2 => k; have := Rle_trans _ _ _ (Rle_abs _) k; lra.
 Qed.
 
-(* Twin: one key more than there are; rows (3/4, 1/4) and (1/4, 3/4). *)
+(* Twin: one key more than there are; rows (3/4, 1/4) and (1/4, 3/4).
+   Twin of: rows_contract, layers_minimum. *)
 Theorem not_one_key_more : ~ forall (I K : finType) (P : I -> I -> R) (x : I -> K -> R) D eps, (forall i, law (P i)) ->
   (forall i j, eps <= P i j) -> (forall i j, norm (fun k => x i k - x j k) <= D) -> forall i j,
   norm (fun k => mean (P i) (fun l => x l k) - mean (P j) (fun l => x l k)) <= D * (1 - (INR #|I| + 1) * eps).

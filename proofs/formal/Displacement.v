@@ -98,7 +98,8 @@ apply: mean_le => // i; have := variance_ge0 f (hP i); rewrite variance_raw // -
 Qed.
 End Moved.
 
-(* Twin: the translation measured by the sum of the coordinates, (3, 4) in the plane. *)
+(* Twin: the translation measured by the sum of the coordinates, (3, 4) in the plane.
+   Twin of: translation. *)
 Theorem not_taxicab : ~ forall (I K : finType) (p : I -> R) (x : I -> K -> R) (t : K -> R) w, law p ->
   W1 (fun i j => norm (fun k => x i k - (x j k - t k))) p p w -> w = \sum_k Rabs (t k).
 Proof.
@@ -110,7 +111,8 @@ have := translation (x := fun _ _ => 0) one hw; rewrite e big_bool /norm /dot bi
 by have -> : 3 * 3 + 4 * 4 = 5 * 5 by [ring]; rewrite sqrt_square; lra.
 Qed.
 
-(* Twin: the shift of the mean exceeds a bound that is one per cent shorter, one atom moved by one. *)
+(* Twin: the shift of the mean exceeds a bound that is one per cent shorter, one atom moved by one.
+   Twin of: displacement. *)
 Theorem not_shorter : ~ forall (I K : finType) (p : I -> R) (x y : I -> K -> R) w, law p ->
   W1 (fun i j => norm (fun k => x i k - y j k)) p p w ->
   w <= 99 / 100 * mean p (fun i => norm (fun k => x i k - y i k)).
@@ -127,11 +129,30 @@ have -> : mean (fun=> 1) (fun _ : unit => norm (fun _ : unit => 1 - 0)) = 1.
 by lra.
 Qed.
 
-(* Twin: the order the other way round; equal weights, rows that forget. *)
+(* Twin: the order the other way round; equal weights, rows that forget.
+   Twin of: convex_order. *)
 Theorem not_convex_order_reversed : ~ forall (I : finType) (p : I -> R) (P : I -> I -> R) (f : I -> R), law p ->
   (forall i, law (P i)) -> variance (fun j => \sum_i (p i * P i j)) f <= variance p (fun i => mean (P i) f).
 Proof.
 have half : law (fun _ : bool => / 2) by split=> [b|]; rewrite ?big_bool /=; lra.
 move=> h; have := h [finType of bool] _ (fun _ _ => / 2) (fun b => if b then 1 else 0) half (fun=> half).
 by rewrite /variance /mean !big_bool /=; lra.
+Qed.
+
+(* Twin: one per cent less; one atom moved by one.
+   Twin of: barycentres. *)
+Theorem not_barycentres_near : ~ forall (I J K : finType) (p : I -> R) (q : J -> R) (x : I -> K -> R)
+    (y : J -> K -> R) w, W1 (fun i j => norm (fun k => x i k - y j k)) p q w ->
+  norm (fun k => mean p (fun i => x i k) - mean q (fun j => y j k)) <= 99 / 100 * w.
+Proof.
+have one : law (fun _ : unit => 1) by split=> [i|]; [lra | rewrite (big_pred1 tt) //; case].
+have s1 (f : unit -> R) : \sum_i f i = f tt by rewrite (big_pred1 tt) //; case.
+move=> h; case: (W1_exists (C := fun _ _ : unit => norm (fun _ : unit => 1 - 0)) one one) => [i j|w hw].
+  exact: norm_ge0.
+have := h _ _ _ (fun=> 1) (fun=> 1) (fun _ _ => 1) (fun _ _ => 0) w hw; rewrite !(mean_const _ one).
+have : w <= 1.
+  apply: Rle_trans (proj1 hw _ (product_coupling one one)) _.
+  by rewrite /cost /norm /dot !s1 Rminus_0_r !Rmult_1_l sqrt_1; lra.
+have [low _] := displacement (x := fun _ _ => 1) (y := fun _ _ => 0) one hw.
+by move: low; rewrite !(mean_const _ one) /norm /dot !s1 Rminus_0_r Rmult_1_l sqrt_1; lra.
 Qed.

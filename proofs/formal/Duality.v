@@ -385,7 +385,8 @@ have [f [slope <-]] := kantorovich_rubinstein d0 tri (tilt_law hp _) (tilt_law h
 by apply: (transform_W1 hd l0 hl ho) => // s t; apply: Rabs_le; have := slope s t; have := slope t s; rewrite sym; lra.
 Qed.
 
-(* Twin: independent atoms are not the cheapest coupling; two atoms, cost one off the diagonal. *)
+(* Twin: independent atoms are not the cheapest coupling; two atoms, cost one off the diagonal.
+   Twin of: strong_duality. *)
 Theorem not_independent_cheapest : ~ forall (I J : finType) (C : I -> J -> R) a b, law a -> law b ->
   W1 C a b (cost C (fun i j => a i * b j)).
 Proof.
@@ -397,7 +398,8 @@ rewrite /cost !big_bool /= => k; suff : coupling (fun _ : bool => / 2) (fun _ : 
 by split=> [b c|]; [case: (b == c); lra | split; case; rewrite big_bool /=; lra].
 Qed.
 
-(* Twin: a function of slope one half does not attain W_1; a unit of distance. *)
+(* Twin: a function of slope one half does not attain W_1; a unit of distance.
+   Twin of: kantorovich_rubinstein. *)
 Theorem not_slope_half : ~ forall (I J : finType) (x : I -> R) (y : J -> R) a b w, law a -> law b ->
   W1 (fun i j => Rabs (x i - y j)) a b w ->
   exists f, (forall s t, f s - f t <= / 2 * Rabs (s - t)) /\ mean a (fun i => f (x i)) - mean b (fun j => f (y j)) = w.
@@ -410,4 +412,34 @@ move=> h; have hw : W1 (fun _ _ : unit => Rabs (1 - 0)) (fun=> 1) (fun=> 1) 1.
   by have := hz _ (product_coupling one one); rewrite e //; apply: product_coupling.
 have [f [slope e]] := h _ _ (fun=> 1) (fun=> 0) _ _ _ one one hw.
 move: e; rewrite /mean !sum_one; have := slope 1 0; rewrite Rminus_0_r Rabs_R1; lra.
+Qed.
+
+(* Twin: the density alone, in W_1; [light_atom].
+   Twin of: transform_W1_cost. *)
+Theorem not_cost_without_slope : ~ forall (X : Type) (d : X -> X -> R) (pot : X -> R) D l o top (I J : finType)
+    (x : I -> X) (y : J -> X) p q w z,
+  (forall s, d s s = 0) -> (forall s t, d s t = d t s) -> (forall r s t, d r t <= d r s + d s t) ->
+  (forall s t, 0 <= d s t <= D) -> 0 <= l -> (forall s t, Rabs (pot s - pot t) <= l * d s t) ->
+  (forall s, top - o <= pot s <= top) -> law p -> law q -> W1 (fun i j => d (x i) (y j)) p q w ->
+  W1 (fun i j => d (x i) (y j)) (tilt p (fun i => pot (x i))) (tilt q (fun j => pot (y j))) z -> z <= exp o * w.
+Proof.
+pose d s t := Rabs (place s - place t).
+pose x (b : bool) := if b then None else Some true; pose y (b : bool) := if b then None else Some false.
+have [hp [in_ _]] := light_atom 0; set p := fun b : bool => _ in hp.
+have tp f : law (tilt p f) by apply: tilt_law.
+case: (W1_exists (C := fun i j => d (x i) (y j)) hp hp) => [i j|w hw]; first exact: Rabs_pos.
+case: (W1_exists (C := fun i j => d (x i) (y j)) (tp (fun i => place (x i))) (tp (fun j => place (y j)))) => [i j|z hz].
+  exact: Rabs_pos.
+have [_ [_ gap]] := light_atom w.
+have g : exp 1 * w < mean (tilt p (fun i => place (x i))) (fun i => place (x i)) -
+  mean (tilt p (fun j => place (y j))) (fun j => place (y j)) := gap hw.
+have low := slope_one (f := place) (fun s t => Rle_abs (place s - place t)) hz.
+move=> h; have := h _ d place 1 1 1 1 _ _ x y p p w z.
+move=> /(_ (fun s => ltac:(rewrite /d Rminus_eq_0 Rabs_R0 //)) (fun s t => Rabs_minus_sym _ _)).
+move=> /(_ (fun r s t => ltac:(rewrite /d; have := Rabs_triang (place r - place s) (place s - place t);
+  have -> : place r - place s + (place s - place t) = place r - place t by [ring]; lra))).
+move=> /(_ (fun s t => ltac:(split; [exact: Rabs_pos | have := in_ s; have := in_ t; move=> *; apply: Rabs_le; lra]))).
+move=> /(_ ltac:(lra)) /(_ (fun s t => ltac:(rewrite Rmult_1_l; exact: Rle_refl))).
+move=> /(_ (fun s => ltac:(have := in_ s; lra)) hp hp hw hz).
+by lra.
 Qed.

@@ -6,9 +6,10 @@
    temperature one, orders up to one not meant; that there is such a p is in [Threshold], and [entmax_unique] says that
    there is not more than one. entmax.optimal also has a gap with gradients, which is not here. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
-From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
+From mathcomp Require Import ssreflect ssrfun ssrbool eqtype ssrnat fintype bigop.
 From Coq Require Import Reals Lra Psatz.
-From Attention Require Import Finite FenchelYoung.
+From Coquelicot Require Import Coquelicot.
+From Attention Require Import Finite Softmax Jacobian FenchelYoung.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Open Scope R_scope.
@@ -41,6 +42,14 @@ Proof.
 move=> a0 y0 h; rewrite (power_pos _ y0); case: (Rlt_dec 0 x) => [x0|x0].
   by rewrite power_pos //; apply: Rlt_Rpower_l.
 by rewrite power_neg; [apply: Rpower_gt0 | lra].
+Qed.
+
+Lemma power_scale c x a : 0 < c -> power (c * x) a = Rpower c a * power x a.
+Proof.
+move=> c0; case: (Rlt_dec 0 x) => [x0|n].
+  by rewrite !power_pos ?Rpower_mult_distr //; apply: Rmult_lt_0_compat.
+rewrite !(@power_neg _ a); [ring | lra |].
+by have := Rmult_le_compat_l c x 0 ltac:(lra) ltac:(lra); lra.
 Qed.
 
 Lemma power_root x a : a <> 0 -> power (power x (/ a)) a = Rmax x 0.
@@ -96,6 +105,64 @@ Definition entmax alpha s p :=
 
 (* The Tsallis entropy is minus this. *)
 Definition tsallis alpha p := - (1 - \sum_i power (p i) alpha) / (alpha * (alpha - 1)).
+
+(* It vanishes at a vertex; at order two it is half of the sum of squares less one; and at equal weights. *)
+Lemma tsallis_sure alpha (k : I) : tsallis alpha (fun i => if i == k then 1 else 0) = 0.
+Proof.
+rewrite /tsallis; have -> : \sum_i power (if i == k then 1 else 0) alpha = 1; last by rewrite /Rdiv; ring.
+have one : power 1 alpha = 1 by rewrite power_pos /Rpower; [rewrite ln_1 Rmult_0_r exp_0 | lra].
+have -> : \sum_i power (if i == k then 1 else 0) alpha = \sum_i (if i == k then 1 else 0).
+  by apply: sum_ext => i; case: eqP => // _; rewrite power_neg; lra.
+by rewrite -big_mkcond big_pred1_eq.
+Qed.
+
+Lemma tsallis_two p : law p -> tsallis 2 p = - (1 - \sum_i p i ^ 2) / 2.
+Proof.
+move=> [p0 _]; rewrite /tsallis; have -> : \sum_i power (p i) 2 = \sum_i p i ^ 2; last by field.
+apply: sum_ext => i; case: (p0 i) => [pi|<-]; last by rewrite power_neg; [ring | lra].
+by rewrite power_pos // -(Rpower_pow 2) // INR_IZR_INZ.
+Qed.
+
+Lemma tsallis_equal alpha : inhabited I ->
+  tsallis alpha (fun _ : I => / INR #|I|) = - (1 - Rpower (INR #|I|) (1 - alpha)) / (alpha * (alpha - 1)).
+Proof.
+case=> k; have n0 : 0 < INR #|I| by apply: lt_0_INR; apply/ltP; apply/card_gt0P; exists k.
+rewrite /tsallis sum_const power_pos; last by apply: Rinv_0_lt_compat.
+have -> : INR #|I| * Rpower (/ INR #|I|) alpha = Rpower (INR #|I|) (1 - alpha) => //.
+rewrite /Rpower ln_Rinv // -{1}(exp_ln _ n0) -exp_plus; congr exp; ring.
+Qed.
+
+(* Minus Shannon's entropy is the limit at order one. *)
+Lemma tsallis_limit p : law p -> is_lim (fun alpha => tsallis alpha p) 1 (- entropy p).
+Proof.
+move=> [p0 p1].
+have dg : is_derive (fun alpha => \sum_i power (p i) alpha) 1 (\sum_i (p i * ln (p i))).
+  apply: is_derive_sum => i; case: (p0 i) => [pi|<-].
+    apply: (is_derive_ext (fun alpha => exp (alpha * ln (p i)))) => [alpha|]; first by rewrite power_pos.
+    by auto_derive => //; rewrite Rmult_1_l exp_ln //; ring.
+  rewrite Rmult_0_l; apply: (is_derive_ext (fun=> 0)) => [alpha|]; last exact: is_derive_const.
+  by rewrite power_neg; lra.
+have one : \sum_i power (p i) 1 = 1.
+  rewrite -[RHS]p1; apply: sum_ext => i; case: (p0 i) => [pi|<-]; last by rewrite power_neg; lra.
+  by rewrite (power_pos _ pi); apply: Rpower_1.
+move/is_derive_Reals: dg; set g := fun alpha => _; set l := \sum_i _ => dg.
+have -> : - entropy p = l by rewrite /entropy -/l; ring.
+have quotient : is_lim (fun alpha => (g alpha - g 1) / (alpha - 1)) 1 l.
+  apply/is_lim_spec => eps; case: (dg eps (cond_pos eps)) => d hd; exists d => alpha near ne.
+  have := hd (alpha - 1) ltac:(lra) near; have -> : 1 + (alpha - 1) = alpha by ring.
+  by [].
+have inv : is_lim (fun alpha => / alpha) 1 (/ 1).
+  by apply: is_lim_continuity; apply: continuity_pt_inv; [apply: continuity_pt_id | lra].
+have := is_lim_mult _ _ _ _ _ quotient inv Logic.I; rewrite /= Rinv_1 Rmult_1_r.
+apply: is_lim_ext_loc; exists (mkposreal 1 Rlt_0_1) => alpha near ne.
+have a0 : alpha <> 0 by move=> z; move: near; rewrite z /ball /= /AbsRing_ball /abs /minus /plus /opp /= Rabs_left; lra.
+by rewrite /g one /tsallis; field; lra.
+Qed.
+
+(* No outcome is preferred, at any order, nor by Shannon's entropy. *)
+Lemma tsallis_turned alpha p (turn : I -> I) : injective turn ->
+  tsallis alpha (fun i => p (turn i)) = tsallis alpha p /\ entropy (fun i => p (turn i)) = entropy p.
+Proof. by move=> inj; rewrite /tsallis /entropy; split; rewrite [in RHS](reindex_inj inj). Qed.
 
 Lemma entmax_law alpha s p : entmax alpha s p -> law p.
 Proof. by case=> nu [e h]; split=> // i; rewrite e; apply: power_ge0. Qed.
@@ -166,8 +233,46 @@ suff : 1 <= \sum_j power ((alpha - 1) * (s j - s i)) (/ (alpha - 1)) by lra.
 by rewrite -{1}one; apply: sum_le => j; rewrite form; apply: power_le; [lra | apply: Rmult_le_compat_l; lra].
 Qed.
 
+(* With a temperature, and when all have weight: the last sum is a power of a norm of the leads over the lowest score.
+   Claim: entmax.support. *)
+Theorem entmax_support_temperature alpha tau s p : 1 < alpha -> 0 < tau ->
+  entmax alpha (fun i => s i / tau) p ->
+  (forall i, 0 < p i <-> \sum_j power ((alpha - 1) * (s j - s i) / tau) (/ (alpha - 1)) < 1) /\
+  forall low, (exists i, s i = low) -> (forall i, low <= s i) ->
+    ((forall i, 0 < p i) <-> (alpha - 1) * power (\sum_j power (s j - low) (/ (alpha - 1))) (alpha - 1) < tau).
+Proof.
+move=> a1 t0 hp; set q := / (alpha - 1); have q0 : 0 < q by apply: Rinv_0_lt_compat; lra.
+have support i : 0 < p i <-> \sum_j power ((alpha - 1) * (s j - s i) / tau) q < 1.
+  rewrite (entmax_support i a1 hp); have -> // : \sum_j power ((alpha - 1) * (s j / tau - s i / tau)) q =
+    \sum_j power ((alpha - 1) * (s j - s i) / tau) q by apply: sum_ext => j; congr power; field; lra.
+split=> // low [m <-] least; set c := (alpha - 1) / tau.
+have c0 : 0 < c by apply: Rdiv_lt_0_compat; lra.
+set S := \sum_j power (s j - s m) q; have S0 : 0 <= S by apply: sum_ge0 => j; apply: power_ge0.
+have scaled i : \sum_j power ((alpha - 1) * (s j - s i) / tau) q = Rpower c q * \sum_j power (s j - s i) q.
+  rewrite -sumZ; apply: sum_ext => j; rewrite -power_scale //; congr power; rewrite /c; field; lra.
+have one : Rpower c q * S < 1 <-> (alpha - 1) * power S (alpha - 1) < tau.
+  have -> : (alpha - 1) * power S (alpha - 1) = tau * (c * power S (alpha - 1)) by rewrite /c; field; lra.
+  case: S0 => [S0|<-]; last by rewrite power_neg; lra.
+  rewrite power_pos //; set r := Rpower c q * S.
+  have r0 : 0 < r by apply: Rmult_lt_0_compat => //; apply: Rpower_gt0.
+  have -> : c * Rpower S (alpha - 1) = Rpower r (alpha - 1).
+    rewrite /r -Rpower_mult_distr //; last exact: Rpower_gt0.
+    by rewrite Rpower_mult /q Rinv_l ?Rpower_1; lra.
+  have one1 : Rpower 1 (alpha - 1) = 1 by rewrite /Rpower ln_1 Rmult_0_r exp_0.
+  split=> h.
+    have : Rpower r (alpha - 1) < Rpower 1 (alpha - 1) by apply: Rlt_Rpower_l; lra.
+    by rewrite one1 => k; have := Rmult_lt_compat_l tau _ _ t0 k; lra.
+  apply: Rnot_le_lt => le; have : Rpower 1 (alpha - 1) <= Rpower r (alpha - 1) by apply: Rle_Rpower_l; lra.
+  by rewrite one1 => k; have := Rmult_le_compat_l tau _ _ (Rlt_le _ _ t0) k; lra.
+split=> [every|lt i]; first by apply/one; rewrite -scaled; apply/support.
+apply/support; rewrite scaled; apply: Rle_lt_trans (proj2 one lt).
+apply: Rmult_le_compat_l; first by left; apply: Rpower_gt0.
+by apply: sum_le => j; apply: power_le; [lra | have := least i; lra].
+Qed.
+
 (* The law is unique, though thresholds are defined by a sum.
-   Part of: entmax.optimal. *)
+   Part of: entmax.optimal.
+   No twin: that two laws are one is an identity. *)
 Theorem entmax_unique alpha s p q : 1 < alpha -> entmax alpha s p -> entmax alpha s q -> forall i, p i = q i.
 Proof.
 move=> h; have a0 : 0 < / (alpha - 1) by apply: Rinv_0_lt_compat; lra.
@@ -217,7 +322,8 @@ by rewrite Rmult_plus_distr_l inv; lra.
 Qed.
 End Entmax.
 
-(* Twin: half of the lead is not enough, at order two and for two scores 1/2 and 0. *)
+(* Twin: half of the lead is not enough, at order two and for two scores 1/2 and 0.
+   Twin of: entmax_margin. *)
 Theorem not_half_the_lead : ~ forall (I : finType) alpha (s : I -> R) k, 1 < alpha ->
   (forall j, j != k -> s j + / 2 * / (alpha - 1) <= s k) -> entmax alpha s (fun i => if i == k then 1 else 0).
 Proof.
@@ -228,4 +334,36 @@ move=> k; have : entmax 2 (fun b : bool => if b then / 2 else 0) (fun i => if i 
 move/(proj1 (entmax_margin (fun b : bool => if b then / 2 else 0) true two)).
 move/(_ false isT); have -> : 2 - 1 = 1 by ring.
 by rewrite Rinv_1; lra.
+Qed.
+
+(* A sure winner of two, at order two. *)
+Lemma entmax_two_sure : entmax 2 (fun b : bool => if b then 1 else 0) (fun b => if b == true then 1 else 0).
+Proof.
+have a1 : 1 < 2 by lra.
+apply: (proj2 (proj1 (entmax_margin (fun b : bool => if b then 1 else 0) true a1))) => j; case: j => //= _.
+have -> : 2 - 1 = 1 by ring.
+by rewrite Rinv_1; lra.
+Qed.
+
+(* Twin: twice the entropy; order two, scores 1 and 0, the law 3/4 and 1/4.
+   Twin of: entmax_optimal. *)
+Theorem not_optimal_twice : ~ forall (I : finType) alpha (s p : I -> R), 1 < alpha -> entmax alpha s p ->
+  best (fun q => 2 * tsallis alpha q) s p.
+Proof.
+have sq x : 0 < x -> power x 2 = x ^ 2 by move=> x0; rewrite power_pos // -Rpower_pow // INR_IZR_INZ.
+move=> h; have [_ le] := h _ _ _ _ (ltac:(lra) : 1 < 2) entmax_two_sure.
+have hq : law (fun b : bool => if b then 3 / 4 else 1 / 4) by split=> [[]|]; rewrite ?big_bool /=; lra.
+have := le _ hq; rewrite /gain /tsallis /mean !big_bool /= (power_neg _ (Rle_refl 0)) !sq; lra.
+Qed.
+
+(* Twin: a sum of one still gives weight; order two, scores 1 and 0.
+   Twin of: entmax_support, entmax_support_temperature. *)
+Theorem not_support_closed : ~ forall (I : finType) alpha (s p : I -> R) i, 1 < alpha -> entmax alpha s p ->
+  (0 < p i <-> \sum_j power ((alpha - 1) * (s j - s i)) (/ (alpha - 1)) <= 1).
+Proof.
+move=> h; have [_ to] := h _ _ _ _ false (ltac:(lra) : 1 < 2) entmax_two_sure.
+suff : 0 < 0 by lra.
+apply: to; rewrite big_bool /=; have -> : 2 - 1 = 1 by ring.
+rewrite Rinv_1; have -> : 1 * (0 - 0) = 0 by ring.
+by rewrite (power_neg _ (Rle_refl 0)) power_pos ?Rpower_1; lra.
 Qed.

@@ -8,7 +8,7 @@
    [loss_slope] says that the slope is a subgradient. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
-From Coq Require Import Reals Lra Psatz.
+From Coq Require Import Reals Lra Psatz FunctionalExtensionality.
 From Attention Require Import Finite Softmax.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -57,19 +57,38 @@ have -> : \sum_i ((p i - y i) * (t i - s i)) = mean p t - mean p s - (mean y t -
 by lra.
 Qed.
 
-(* A constant added to all scores changes neither prediction nor loss.
-   Part of: loss.invariance. *)
-Theorem loss_shift Om s c p y : best Om s p -> law y ->
-  best Om (fun i => s i + c) p /\ shortfall Om (fun i => s i + c) p y = shortfall Om s p y.
+(* Scores permuted with the target, a constant added to them all, and a temperature, which scales the loss; for every
+   regulariser that the permutation leaves alone, as those of the claim are ([tsallis_turned] of [Entmax]).
+   Claim: loss.invariance. *)
+Theorem loss_invariance Om s p y c tau (turn : I -> I) : 0 < tau -> injective turn ->
+  (forall q, Om (fun i => q (turn i)) = Om q) -> best Om (fun i => s i / tau) p -> law y ->
+  let Om' q := tau * Om q in let s' i := s (turn i) + c in
+  best Om' s' (fun i => p (turn i)) /\
+  shortfall Om' s' (fun i => p (turn i)) (fun i => y (turn i)) = tau * shortfall Om (fun i => s i / tau) p y.
 Proof.
-move=> [hp bp] hy; have e w : law w -> gain Om (fun i => s i + c) w = gain Om s w + c.
-  by move=> hw; rewrite /gain meanD (mean_const _ hw); ring.
-split; first by split=> // r hr; rewrite !e //; have := bp _ hr; lra.
-by rewrite /shortfall !e //; ring.
+move=> t0 inj sym [hp top] hy Om' s'.
+have turned q : law q -> law (fun i => q (turn i)).
+  by case=> q0 q1; split=> [i|]; [apply: q0 | rewrite -q1 [RHS](reindex_inj inj)].
+have value q : law q -> gain Om' s' (fun i => q (turn i)) = tau * gain Om (fun i => s i / tau) q + c.
+  move=> hq; rewrite /gain /Om' sym.
+  have -> : mean (fun i => q (turn i)) s' = mean q s + c.
+    by rewrite /s' meanD (mean_const _ (turned _ hq)) /mean [in RHS](reindex_inj inj).
+  have -> : mean q (fun i => s i / tau) = mean q s / tau by rewrite /mean /Rdiv -sumZr; apply: sum_ext => i; ring.
+  by field; lra.
+split; last by rewrite /shortfall !value //; ring.
+split; first exact: turned.
+move=> r hr; pose back i := invF inj i.
+have hb : law (fun i => r (back i)).
+  case: hr => r0 r1; split=> [i|]; first exact: r0.
+  by rewrite (reindex_inj inj) -r1; apply: sum_ext => i; rewrite /back invF_f.
+have e : r = fun i => r (back (turn i)) by apply: functional_extensionality => i; rewrite /back invF_f.
+rewrite e (value _ hb) (value _ hp).
+by have := Rmult_le_compat_l tau _ _ (Rlt_le _ _ t0) (top _ hb); lra.
 Qed.
 
 (* Cross-entropy is the loss of Shannon entropy at a sure target.
-   Part of: loss.forms. *)
+   Part of: loss.forms.
+   No twin: an identity. *)
 Theorem cross_entropy s k : inhabited I ->
   let Om := fun p => - entropy p in let sure := fun i => if i == k then 1 else 0 in
   best Om s (softmax s) /\ shortfall Om s (softmax s) sure = - ln (softmax s k).
@@ -100,7 +119,8 @@ Qed.
 End FenchelYoung.
 
 (* Blocks, each with its own scores and law: losses add up.
-   Part of: loss.additive. *)
+   Part of: loss.additive.
+   No twin: an identity. *)
 Theorem loss_additive (I J : finType) (Om : (I -> R) -> R) (Om' : (J -> R) -> R) s t p q y z :
   best Om s p -> best Om' t q ->
   (forall p' q', law p' -> law q' -> gain Om s p' + gain Om' t q' <= gain Om s p + gain Om' t q) /\
@@ -110,7 +130,8 @@ move=> [_ hp] [_ hq]; split; last by rewrite /shortfall; ring.
 by move=> p' q' hp' hq'; have := hp _ hp'; have := hq _ hq'; lra.
 Qed.
 
-(* Twin: strongly convex it is not, with any constant; no regulariser and one score. *)
+(* Twin: strongly convex it is not, with any constant; no regulariser and one score.
+   Twin of: loss_convex. *)
 Theorem not_strongly_convex : ~ forall (I : finType) (Om : (I -> R) -> R) (s t p q r y : I -> R), best Om s p ->
   best Om t q -> best Om (fun i => (s i + t i) / 2) r -> law y -> shortfall Om (fun i => (s i + t i) / 2) r y +
   / 100 * (\sum_i (s i - t i) ^ 2) <= shortfall Om s p y / 2 + shortfall Om t q y / 2.
@@ -123,7 +144,8 @@ have b (s : unit -> R) : best (fun=> 0) s (fun=> 1).
 by move=> /(_ (b _) (b _) (b _) hl); rewrite /shortfall /gain /mean !u /=; lra.
 Qed.
 
-(* Twin: the slope with its sign swapped; no entropy, where every law is best for equal scores. *)
+(* Twin: the slope with its sign swapped; no entropy, where every law is best for equal scores.
+   Twin of: loss_slope. *)
 Theorem not_loss_slope_swapped : ~ forall (I : finType) (Om : (I -> R) -> R) (s t p q y : I -> R), best Om s p ->
   best Om t q -> law y -> shortfall Om s p y + \sum_i ((y i - p i) * (t i - s i)) <= shortfall Om t q y.
 Proof.
@@ -135,4 +157,32 @@ have b0 : best (fun=> 0) (fun _ : bool => 0) g.
 have b1 : best (fun=> 0) f f.
   split=> // r [r0 r1]; rewrite /gain /mean !big_bool /f /= in r1 *; have := r0 false; lra.
 by move=> h; have := h [finType of bool] _ _ _ _ _ _ b0 b1 hf; rewrite /shortfall /gain /mean !big_bool /f /g /=; lra.
+Qed.
+
+(* Twin: the loss vanishes at the prediction alone; no regulariser and equal scores, where every law is best.
+   Twin of: loss_shortfall. *)
+Theorem not_zero_alone : ~ forall (I : finType) (Om : (I -> R) -> R) (s p y : I -> R), best Om s p -> law y ->
+  (shortfall Om s p y = 0 <-> forall i, y i = p i).
+Proof.
+pose f (b : bool) := if b then 1 else 0; pose g (b : bool) := if b then 0 else 1.
+have hf : law f by split=> [[]|]; rewrite ?big_bool /f /=; lra.
+have hg : law g by split=> [[]|]; rewrite ?big_bool /g /=; lra.
+have b0 : best (fun=> 0) (fun _ : bool => 0) f by split=> // r hr; rewrite /gain !mean_const //; lra.
+move=> h; have [to _] := h _ _ _ _ _ b0 hg; have := to _ true.
+by rewrite /shortfall /gain !mean_const // /f /g => /(_ ltac:(lra)); lra.
+Qed.
+
+(* Twin: a temperature that scales the scores and not the loss; two scores 1 and 0, no regulariser, tau = 2.
+   Twin of: loss_invariance. *)
+Theorem not_loss_unscaled : ~ forall (I : finType) (Om : (I -> R) -> R) (s p y : I -> R) tau, 0 < tau ->
+  best Om (fun i => s i / tau) p -> law y ->
+  shortfall (fun q => tau * Om q) s p y = shortfall Om (fun i => s i / tau) p y.
+Proof.
+pose f (b : bool) := if b then 1 else 0; pose g (b : bool) := if b then 0 else 1.
+have hf : law f by split=> [[]|]; rewrite ?big_bool /f /=; lra.
+have hg : law g by split=> [[]|]; rewrite ?big_bool /g /=; lra.
+have b0 : best (fun=> 0) (fun b => f b / 2) f.
+  split=> // r [r0 r1]; move: r1; rewrite /gain /mean !big_bool /f /=; have := r0 true; have := r0 false; lra.
+move=> h; have := h _ (fun=> 0) f f g 2 ltac:(lra) b0 hg.
+by rewrite /shortfall /gain /mean !big_bool /f /g /=; lra.
 Qed.

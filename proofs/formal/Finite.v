@@ -73,6 +73,13 @@ Proof.
 elim/big_ind2: _ => [|a b c d h h'|i _]; [by rewrite Rabs_R0; lra | | lra].
 by apply: Rle_trans (Rabs_triang _ _) _; lra.
 Qed.
+
+Lemma sum_const c : \big[Rplus/0]_(i : I) c = INR #|I| * c.
+Proof.
+rewrite big_const; elim: #|I| => [|m ih]; first by rewrite /=; ring.
+by rewrite S_INR iterS ih; ring.
+Qed.
+
 (* A largest value exists. *)
 Lemma largest (f : I -> R) : inhabited I -> exists i, forall j, f j <= f i.
 Proof.

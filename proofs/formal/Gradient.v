@@ -2,8 +2,7 @@
 
    Reader's checklist: a gradient is stated by its product with every direction h, as the derivative along a line at 0;
    [keys h i] is <k_i, h>; scale is 1 / tau, of which 1 / sqrt d is one; an output is taken along any vector, or as a
-   vector where norms are compared. softmax.temperature also has the entropy, which is not here; of layer.query-bound
-   the whole is [query_bound_operator]. *)
+   vector where norms are compared. Of layer.query-bound the whole is [query_bound_operator]. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
 From Coq Require Import Reals Lra Psatz FunctionalExtensionality.
@@ -97,9 +96,7 @@ have : / tau * norm (fun l => \sum_j (jacobian p keys j * value j l)) <= / tau *
 by rewrite /Rdiv; lra.
 Qed.
 
-(* In the temperature: hotter, the weights of scores above the mean fall, and the mean score with the variance.
-   Part of: softmax.temperature. *)
-Theorem temperature_slope s tau : 0 < tau -> inhabited I -> let p := softmax (fun j => s j / tau) in
+Lemma temperature_means s tau : 0 < tau -> inhabited I -> let p := softmax (fun j => s j / tau) in
   (forall i, is_derive (fun t => softmax (fun j => s j / t) i) tau (- (p i * (s i - mean p s)) / tau ^ 2)) /\
   is_derive (fun t => mean (softmax (fun j => s j / t)) s) tau (- variance p s / tau ^ 2).
 Proof.
@@ -128,9 +125,45 @@ have -> : - (\sum_i (s i * (p i * (s i - mean p s)))) / tau ^ 2 =
     \sum_i (s i * (p i * (s i - mean p s)) * (- / tau ^ 2)) by rewrite sumZr; field; lra.
 by apply: sum_ext => i; field; lra.
 Qed.
+
+(* In the temperature: hotter, the weights of scores above the mean fall, the mean score falls with the variance, and
+   the entropy rises.
+   Claim: softmax.temperature. *)
+Theorem temperature_slope s tau : 0 < tau -> inhabited I -> let p := softmax (fun j => s j / tau) in
+  (forall i, is_derive (fun t => softmax (fun j => s j / t) i) tau (- (p i * (s i - mean p s)) / tau ^ 2)) /\
+  is_derive (fun t => mean (softmax (fun j => s j / t)) s) tau (- variance p s / tau ^ 2) /\
+  is_derive (fun t => entropy (softmax (fun j => s j / t))) tau (variance p s / tau ^ 3) /\
+  0 <= variance p s / tau ^ 3.
+Proof.
+move=> t0 point p; have [dp dm] := temperature_means s t0 point; rewrite -/p in dp dm.
+have hp : law p := softmax_law point _; have t3 : 0 < tau ^ 3 by apply: pow_lt.
+split=> //; split=> //; split; last first.
+  by apply: Rmult_le_pos; [apply: variance_ge0 | left; apply: Rinv_0_lt_compat].
+have n0 := normaliser_gt0 point (fun j => s j / tau).
+have dn : is_derive (fun t => normaliser (fun j => s j / t)) tau (\sum_j (- s j / tau ^ 2 * exp (s j / tau))).
+  apply: is_derive_sum => j.
+  have dj : is_derive (fun t => s j / t) tau (- s j / tau ^ 2) by auto_derive; [lra | field; lra].
+  exact: (is_derive_comp exp (fun t => s j / t) tau _ _ (is_derive_exp _) dj).
+have total : \sum_j (- s j / tau ^ 2 * exp (s j / tau)) = - mean p s / tau ^ 2 * normaliser (fun j => s j / tau).
+  have -> : - mean p s / tau ^ 2 * normaliser (fun j => s j / tau) =
+    (- normaliser (fun j => s j / tau) / tau ^ 2) * mean p s by field; lra.
+  by rewrite /mean -sumZ; apply: sum_ext => j; rewrite /p /softmax; field; lra.
+have dl : is_derive (fun t => lse (fun j => s j / t)) tau (- mean p s / tau ^ 2).
+  have dc := is_derive_comp ln (fun t => normaliser (fun j => s j / t)) tau _ _ (is_derive_ln _ n0) dn.
+  refine (@eq_ind R _ (is_derive _ tau) dc _ _).
+  by rewrite total /scal /= /mult /= Rmult_assoc Rinv_r; [rewrite Rmult_1_r | lra].
+have di : is_derive (fun t => / t) tau (- / tau ^ 2) by auto_derive; [lra | field; lra].
+apply: (is_derive_ext_loc (fun t => minus (lse (fun j => s j / t)) (mult (mean (softmax (fun j => s j / t)) s) (/ t)))).
+  exists (mkposreal _ t0) => t _; rewrite entropy_softmax // /minus /plus /opp /mult /=; congr (_ + - _).
+  by rewrite /mean -sumZr; apply: sum_ext => j; rewrite /Rdiv; ring.
+have dd := is_derive_minus _ _ tau _ _ dl (is_derive_mult _ _ tau _ _ dm di Rmult_comm).
+refine (@eq_ind R _ (is_derive _ tau) dd _ _).
+by rewrite /minus /plus /opp /mult /= -/p; field; lra.
+Qed.
 End Gradient.
 
-(* Twin: a temperature forgotten in front of the log-partition; two keys 1 and 0, tau = 2. *)
+(* Twin: a temperature forgotten in front of the log-partition; two keys 1 and 0, tau = 2.
+   Twin of: lse_gradient. *)
 Theorem not_lse_without_temperature : ~ forall (I : finType) (s v : I -> R) tau, 0 < tau -> inhabited I ->
   is_derive (fun t => lse (fun j => (s j + t * v j) / tau)) 0 (mean (softmax (fun j => s j / tau)) v).
 Proof.
@@ -143,14 +176,15 @@ have hp := softmax_law point (fun=> 0 / 2).
 by rewrite (mean_const 1 hp) in e; lra.
 Qed.
 
-(* Twin: the weights of large scores grow with the temperature, two scores 1 and 0. *)
+(* Twin: the weights of large scores grow with the temperature, two scores 1 and 0.
+   Twin of: temperature_slope. *)
 Theorem not_temperature_sign : ~ forall (I : finType) (s : I -> R) tau, 0 < tau -> inhabited I ->
   let p := softmax (fun j => s j / tau) in
   is_derive (fun t => mean (softmax (fun j => s j / t)) s) tau (variance p s / tau ^ 2).
 Proof.
 move=> h; have point : inhabited bool_finType by constructor; exact: true.
 pose s (b : bool) := if b then 1 else 0; have one : 0 < 1 by lra.
-have d1 := h bool_finType s 1 one point; have [_ d2] := temperature_slope s one point.
+have d1 := h bool_finType s 1 one point; have [_ [d2 _]] := temperature_slope s one point.
 have := is_derive_unique _ _ _ d2; rewrite (is_derive_unique _ _ _ d1) => e.
 have hp := softmax_law point (fun j => s j / 1); set p := softmax _ in hp e.
 have e1 : 1 ^ 2 = 1 by ring.
@@ -164,12 +198,14 @@ by rewrite /s /= in a b; nra.
 Qed.
 
 (* The bound of the query is attained by two keys 1 and -1, which are the values, at equal weights and tau = 1.
-   Part of: layer.query-bound. *)
+   Part of: layer.query-bound.
+   No twin: an equality at a witness. *)
 Theorem query_bound_attained : let s := fun b : bool => if b then 1 else -1 in
   \sum_j (jacobian (fun=> / 2) s j * s j) = / 2 * norm s * norm s.
 Proof. by move=> s; rewrite Rmult_assoc norm_sq /dot /jacobian /mean !big_bool /s /=; field. Qed.
 
-(* Twin: a quarter, the slope of one weight, for the half; the keys and values of [query_bound_attained]. *)
+(* Twin: a quarter, the slope of one weight, for the half; the keys and values of [query_bound_attained].
+   Twin of: query_bound, query_bound_operator. *)
 Theorem not_query_bound_quarter : ~ forall (I K L : finType) (key : I -> K -> R) (value : I -> L -> R) (p : I -> R)
     (h : K -> R) a b tau, 0 < tau -> 0 <= a -> 0 <= b -> law p ->
   (forall u : I -> R, norm (fun l => \sum_j (u j * value j l)) <= a * norm u) ->
@@ -193,7 +229,8 @@ have c0 (u : bool -> R) : norm (fun _ : unit => \sum_j (u j * s j)) <= norm s * 
 have := k c0 ltac:(lra); rewrite at_ Rabs_pos_eq; lra.
 Qed.
 
-(* Twin: products for the covariance of values and keys; one key. *)
+(* Twin: products for the covariance of values and keys; one key.
+   Twin of: query_gradient. *)
 Theorem not_query_gradient_uncentred : ~ forall (I K : finType) (key : I -> K -> R) (v : I -> R) (q h : K -> R) tau,
   0 < tau -> inhabited I -> let p := softmax (fun j => dot (key j) q / tau) in
   is_derive (fun t => mean (softmax (fun j => dot (key j) (fun k => q k + t * h k) / tau)) v) 0

@@ -66,6 +66,14 @@ Definition height w x i := dot (x i) w.
 Definition chart w x i k := x i k / height w x i.
 Definition drawn u y i k := \sum_j (u i j * (y j k - y i k)).
 
+(* The chart lies on the plane <y, w> = 1. *)
+Lemma chart_plane w x i : height w x i <> 0 -> dot (chart w x i) w = 1.
+Proof.
+move=> h; have -> : dot (chart w x i) w = / height w x i * dot (x i) w.
+  by rewrite -dotZl; apply: dot_ext => // k; rewrite /chart /Rdiv; ring.
+by rewrite -/(height w x i); field.
+Qed.
+
 (* In the chart the weights are multiplied by ratios of heights.
    Part of: cone.chart. *)
 Theorem chart_velocity (x : R -> I -> K -> R) W w s : (forall j, 0 < height w (x s) j) ->
@@ -146,7 +154,8 @@ by rewrite big_const card_ord; elim: n => [|n ih] //=; rewrite ih.
 Qed.
 End Hemisphere.
 
-(* Twin: without the ratio of heights, two tokens on the plane, at heights 1 and 1/2. *)
+(* Twin: without the ratio of heights, two tokens on the plane, at heights 1 and 1/2.
+   Twin of: chart_velocity. *)
 Theorem not_chart_bare : ~ forall (I K : finType) (x : I -> K -> R) (W : I -> I -> R) (w : K -> R) i k,
   (forall j, 0 < height w x j) ->
   velocity W x i k / height w x i - x i k * dot (velocity W x i) w / height w x i ^ 2 =
@@ -159,7 +168,8 @@ move=> h; have := h _ _ x (fun _ _ => 1) w true false; rewrite hh => /(_ (fun b 
 rewrite /velocity /drawn /chart /pull /dot !big_bool !hh /x /w /=; lra.
 Qed.
 
-(* Twin: one token more than dimensions; 1 and -1 on the line. *)
+(* Twin: one token more than dimensions; 1 and -1 on the line.
+   Twin of: independent_share, hemisphere_or_hull. *)
 Theorem not_one_more : ~ forall (I K : finType) (x : I -> K -> R), (forall i, norm (x i) = 1) ->
   exists w, forall i, 0 < dot (x i) w.
 Proof.
@@ -169,7 +179,8 @@ move=> h; case: (h [finType of bool] [finType of unit] (fun b _ => if b then 1 e
 by have := hw true; have := hw false; rewrite /dot !s1; lra.
 Qed.
 
-(* Twin: the larger of two weights does not count; two tokens that do not see each other. *)
+(* Twin: the larger of two weights does not count; two tokens that do not see each other.
+   Twin of: pair_contracts. *)
 Theorem not_contracts_alone : ~ forall (I K : finType) (u : I -> I -> R) (y : I -> K -> R) i k,
   (forall j, 0 <= u i j) -> (forall j, 0 <= u k j) ->
   (forall j l, norm (fun m => y j m - y l m) <= norm (fun m => y i m - y k m)) ->
@@ -183,4 +194,22 @@ move=> h; have := h [finType of bool] [finType of unit] (fun b c => if b == c th
 move=> /(_ (fun j => ltac:(case: eqP => _; lra)) (fun j => ltac:(case: eqP => _; lra))) k.
 have := k (fun j l => ltac:(rewrite !n1 Rminus_0_r Rabs_R1; apply: Rabs_le; case: j; case: l; lra)).
 rewrite /dot !s1 /drawn !big_bool /= (Rmax_left 1 0) ?(Rmax_right 0 1); lra.
+Qed.
+
+(* Twin: one token more than there are; 1 and 0 on the line, which a step of a quarter brings to 3/4 and 1/4.
+   Twin of: steps_contract. *)
+Theorem not_steps_of_one_more : ~ forall (I K : finType) (y : nat -> I -> K -> R) (u : nat -> I -> I -> R) h eps D,
+  0 <= h -> (forall n i j, eps <= h * u n i j) -> (forall n i, h * (\sum_j u n i j) <= 1 - eps + h * u n i i) ->
+  0 <= eps -> (forall n i k, y n.+1 i k = y n i k + h * drawn (u n) (y n) i k) ->
+  (forall i j, norm (fun k => y O i k - y O j k) <= D) ->
+  forall n i j, norm (fun k => y n i k - y n j k) <= (1 - (INR #|I| + 1) * eps) ^ n * D.
+Proof.
+have s1 (f : unit -> R) : \sum_k f k = f tt by rewrite (big_pred1 tt) //; case.
+have n1 (f : unit -> R) : norm f = Rabs (f tt) by rewrite /norm /dot s1; exact: sqrt_Rsqr_abs.
+pose y n (b : bool) (_ : unit) := if b then (1 + (/ 2) ^ n) / 2 else (1 - (/ 2) ^ n) / 2.
+move=> h; have := h _ _ y (fun _ _ _ => 1) (/ 4) (/ 4) 1; rewrite card_bool /= => k.
+have := k ltac:(lra) (fun _ _ _ => ltac:(lra)) (fun _ _ => ltac:(rewrite big_bool /=; lra)) ltac:(lra).
+move=> /(_ (fun n b _ => ltac:(rewrite /drawn big_bool /y; case: b => /=; field))).
+move=> /(_ (fun b c => ltac:(rewrite n1 /y /=; apply: Rabs_le; case: b; case: c; lra))) /(_ 1%N true false).
+by rewrite n1 /y /= Rabs_pos_eq; lra.
 Qed.

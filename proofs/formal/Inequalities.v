@@ -107,7 +107,8 @@ Proof.
   lra.
 Qed.
 
-(* Twin: the boxes reach to a = 7/10, where the second case is needed; t = 0. *)
+(* Twin: the boxes reach to a = 7/10, where the second case is needed; t = 0.
+   Twin of: Q_positive. *)
 Theorem not_Q_positive_further : ~ forall a t : R, 0 <= a <= 7 / 10 -> 0 <= t <= 1 -> 0 < Q a t.
 Proof.
   intros h; assert (k : 0 < Q (7 / 10) 0) by (apply h; lra).

@@ -230,7 +230,8 @@ Qed.
 End Jacobian.
 
 (* Attained: two equal scores and the direction (1, -1).
-   Part of: softmax.norms-attained. *)
+   Part of: softmax.norms-attained.
+   No twin: an equality at a witness. *)
 Theorem half_attained : let p := fun _ : bool => / 2 in let v := fun b : bool => if b then 1 else -1 in
   law p /\ forall b, jacobian p v b = / 2 * v b.
 Proof.
@@ -238,14 +239,16 @@ move=> p v; split; first by split=> [b|]; rewrite ?big_bool /p /=; lra.
 by move=> b; rewrite /jacobian /mean big_bool /p /v /=; case: b; field.
 Qed.
 
-(* Twin: the outer product forgotten; one score. *)
+(* Twin: the outer product forgotten; one score.
+   Twin of: jacobian_matrix. *)
 Theorem not_without_outer : ~ forall (I : finType) (p v : I -> R) i, law p -> jacobian p v i = p i * v i.
 Proof.
 have one : law (fun _ : unit => 1) by split=> [i|]; [lra | rewrite (big_pred1 tt) //; case].
 by move=> h; have := h [finType of unit] _ (fun=> 1) tt one; rewrite /jacobian (mean_const _ one); lra.
 Qed.
 
-(* Twin: the temperature forgotten; equal scores, tau = 2. *)
+(* Twin: the temperature forgotten; equal scores, tau = 2.
+   Twin of: jacobian_temperature. *)
 Theorem not_jacobian_without_temperature : ~ forall (I : finType) (s v : I -> R) tau i, 0 < tau -> inhabited I ->
   is_derive (fun t => softmax (fun j => (s j + t * v j) / tau) i) 0 (jacobian (softmax (fun j => s j / tau)) v i).
 Proof.
@@ -256,4 +259,40 @@ have [/(_ true) d2 _] := jacobian_temperature (fun _ : bool => 0) v two (inhabit
 have := is_derive_unique _ _ _ d2; rewrite (is_derive_unique _ _ _ d1).
 rewrite /jacobian /softmax /normaliser /mean !big_bool /v /=; have -> : 0 / 2 = 0 by field.
 by rewrite exp_0; lra.
+Qed.
+
+(* Twin: the outer product forgotten in the derivative; one score, whose weight is always one.
+   Twin of: softmax_derivative. *)
+Theorem not_derivative_without_outer : ~ forall (I : finType) (s v : I -> R) x i, inhabited I ->
+  is_derive (fun t => softmax (fun j => s j + t * v j) i) x (softmax (fun j => s j + x * v j) i * v i).
+Proof.
+have point := inhabits tt; have one (f : unit -> R) : \sum_i f i = f tt by rewrite (big_pred1 tt) //; case.
+move=> h; have := is_derive_unique _ _ _ (h _ (fun=> 0) (fun=> 1) 0 tt point).
+rewrite (is_derive_unique _ _ _ (softmax_derivative (fun _ : unit => 0) (fun=> 1) 0 tt point)).
+have := softmax_sum point (fun _ : unit => 0 + 0 * 1); rewrite one => e.
+by rewrite /jacobian /mean one e; lra.
+Qed.
+
+(* Twin: the mean square for the variance; one score.
+   Twin of: jacobian_variance. *)
+Theorem not_mean_square : ~ forall (I : finType) (p v : I -> R), law p ->
+  dot v (jacobian p v) = mean p (fun i => v i ^ 2).
+Proof.
+have one : law (fun _ : unit => 1) by split=> [i|]; [lra | rewrite (big_pred1 tt) //; case].
+move=> h; have := h [finType of unit] _ (fun=> 1) one.
+by rewrite jacobian_variance // variance_raw // !(mean_const _ one); lra.
+Qed.
+
+(* Twin: a quarter, the constant of one sigmoid, for a half; equal scores, and a lead of ln (9/4).
+   Twin of: softmax_lipschitz. *)
+Theorem not_lipschitz_quarter : ~ forall (I : finType) (s t : I -> R), inhabited I ->
+  dot (fun i => softmax s i - softmax t i) (fun i => softmax s i - softmax t i) <=
+  / 16 * dot (fun i => s i - t i) (fun i => s i - t i).
+Proof.
+move=> h; have := h _ (fun b : bool => if b then ln (9 / 4) else 0) (fun=> 0) (inhabits true).
+have e : ln (9 / 4) = ln (3 / 2) + ln (3 / 2) by rewrite -ln_mult; [congr ln; field | lra | lra].
+have l0 : 0 < ln (3 / 2) by rewrite -ln_1; apply: ln_increasing; lra.
+have l1 := ln_le_minus_1 (ltac:(lra) : 0 < 3 / 2).
+rewrite /dot /softmax /normaliser !big_bool /= exp_ln ?exp_0; last by lra.
+rewrite e; nra.
 Qed.

@@ -8,17 +8,22 @@
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
 From Coq Require Import Reals Lra Psatz.
-From Attention Require Import Finite Softmax Euclid Transport Diameter Prior IntervalStd.
+From Attention Require Import Finite Softmax Euclid Transport Diameter Prior Tilt IntervalStd.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Open Scope R_scope.
+
+(* The transform of [Prior] is that of [Tilt]. *)
+Lemma gibbs_law_tilt (I : finType) (q x : I -> R) i : gibbs_law q x i = tilt q x i.
+Proof. by rewrite /gibbs_law /tilt /density /gibbs_sum /mass /Rdiv; ring. Qed.
 
 Section Kernel.
 Variable I : finType.
 Implicit Types (p q w s a b x : I -> R).
 
 (* Transforms compose.
-   Part of: markov.boltzmann-gibbs. *)
+   Part of: markov.boltzmann-gibbs.
+   No twin: an identity. *)
 Theorem transforms_compose w a b : law w -> forall i,
   gibbs_law (gibbs_law w a) b i = gibbs_law w (fun j => a j + b j) i.
 Proof.
@@ -39,11 +44,50 @@ move=> hw i; rewrite /gibbs_law /softmax; congr (_ / _).
 by apply: sum_ext => j; rewrite exp_plus exp_ln //; ring.
 Qed.
 
-(* A key of mass zero is absent.
-   Part of: markov.padding. *)
-Theorem zero_mass_absent w s v i : w i = 0 ->
-  mean (gibbs_law w s) v = mean (gibbs_law w s) (fun j => if j == i then 0 else v j).
-Proof. by move=> h; apply: sum_ext => j; case: eqP => [->|//]; rewrite /gibbs_law h /Rdiv; ring. Qed.
+(* The Gibbs principle with a prior and without, as the claim has it; logarithms of a prior that is positive.
+   Claim: softmax.prior. *)
+Theorem softmax_prior q s tau : 0 < tau -> law q ->
+  let best := gibbs_law q (fun i => s i / tau) in let value := tau * ln (\sum_i (q i * exp (s i / tau))) in
+  (forall p, law p -> dominated p q -> mean p s - tau * KL p q = value - tau * KL p best /\
+    mean p s - tau * KL p q <= value /\ (mean p s - tau * KL p q = value <-> forall i, p i = best i)) /\
+  law best /\ dominated best q /\
+  ((forall i, 0 < q i) -> forall i, best i = softmax (fun j => s j / tau + ln (q j)) i) /\
+  (forall p, law p -> objective s tau p <= tau * lse (fun i => s i / tau) /\
+    (objective s tau p = tau * lse (fun i => s i / tau) <-> forall i, p i = softmax (fun j => s j / tau) i)).
+Proof.
+move=> t0 hq best value; split=> [p hp pq|].
+  have [gap rest] := gibbs_prior s t0 hq hp pq; split; last exact: rest.
+  by have e : value - (mean p s - tau * KL p q) = tau * KL p best := gap; lra.
+split; first exact: gibbs_law_law.
+split; first by move=> i z; rewrite /best /gibbs_law z /Rdiv; ring.
+by split=> [q0 i|p hp]; [apply: masses_as_scores | apply: gibbs].
+Qed.
+
+(* Masses as logarithms, a key of mass zero, whose score and value are of no account, and keys that are written n times.
+   Claim: markov.padding. *)
+Theorem padding w s v :
+  ((forall i, 0 < w i) -> forall i, gibbs_law w s i = softmax (fun j => s j + ln (w j)) i) /\
+  (forall i s' v', w i = 0 -> (forall j, j != i -> s' j = s j /\ v' j = v j) ->
+    mean (gibbs_law w s') v' = mean (gibbs_law w s) v) /\
+  forall n : I -> nat, (exists i, n i <> O) ->
+    mean (softmax (fun c : {i : I & 'I_(n i)} => s (tag c))) (fun c => v (tag c)) =
+    mean (gibbs_law (fun i => INR (n i)) s) v.
+Proof.
+split; first by move=> w0 i; apply: masses_as_scores.
+split=> [i s' v' wi same|n [k nk]].
+  have term j (z z' : R) : (j != i -> z' = z) -> w j * z' = w j * z.
+    by case: (j =P i) => [-> _|_ ->] //; rewrite wi !Rmult_0_l.
+  have g : gibbs_sum w s' = gibbs_sum w s by apply: sum_ext => j; apply: term => ne; rewrite (proj1 (same j ne)).
+  apply: sum_ext => j; rewrite /gibbs_law g /Rdiv !Rmult_assoc; apply: term => ne.
+  by rewrite (proj1 (same j ne)) (proj2 (same j ne)).
+have sums (f : I -> R) : \big[Rplus/0]_(c : {i : I & 'I_(n i)}) f (tag c) = \sum_i (INR (n i) * f i).
+  have <- := @sig_big_dep R 0 Rplus_com I (fun i => [finType of 'I_(n i)]) xpredT (fun i => xpredT) (fun i _ => f i).
+  by apply: sum_ext => i; rewrite sum_const card_ord.
+have z : normaliser (fun c : {i : I & 'I_(n i)} => s (tag c)) = gibbs_sum (fun i => INR (n i)) s.
+  exact: (sums (fun i => exp (s i))).
+rewrite /mean /softmax z; have e := sums (fun i => exp (s i) / gibbs_sum (fun i => INR (n i)) s * v i).
+by rewrite e; apply: sum_ext => i; rewrite /gibbs_law /Rdiv; ring.
+Qed.
 
 (* A mixture of two laws transforms into a mixture, with this share.
    Part of: gibbs.contamination. *)
@@ -200,7 +244,33 @@ by apply: softmax_TV => // i j; have := hab i j; lra.
 Qed.
 End Kernel.
 
-(* Twins: total variation does expand, so that no constant one serves; a law of mass 1/10 at the key of score ln 4. *)
+(* Rows of attention are laws, whatever the mass of the reference; kernels act on measures and compose in that order.
+   Part of: markov.rows. *)
+Theorem rows (I J K : finType) (m : I -> R) (w : J -> R) (w' : K -> R) (a : I -> J -> R) (b : J -> K -> R) :
+  (forall j, 0 <= w j) -> 0 < \sum_j w j ->
+  let S i := gibbs_law w (a i) in let S' j := gibbs_law w' (b j) in let after (n : I -> R) j := \sum_i (n i * S i j) in
+  (forall i, law (S i)) /\
+  (forall f, \sum_j (after m j * f j) = \sum_i (m i * mean (S i) f)) /\
+  forall k, \sum_i (m i * \sum_j (S i j * S' j k)) = \sum_j (after m j * S' j k).
+Proof.
+move=> w0 total S S' after.
+have act f : \sum_j (after m j * f j) = \sum_i (m i * mean (S i) f).
+  have -> : \sum_j (after m j * f j) = \sum_j \sum_i (m i * (S i j * f j)).
+    by apply: sum_ext => j; rewrite /after -sumZr; apply: sum_ext => i; ring.
+  by rewrite sum_exchange; apply: sum_ext => i; rewrite sumZ.
+split; last split=> // k; last by rewrite act.
+move=> i; have t0 j : 0 <= w j * exp (a i j) by apply: Rmult_le_pos => //; left; apply: exp_pos.
+have z : 0 < gibbs_sum w (a i).
+  case: (Rle_lt_or_eq_dec 0 _ (sum_ge0 t0)) => // none; have zero : \sum_j w j = 0; last by lra.
+  rewrite big1 // => j _; case: (Rmult_integral _ _ (sum_eq0 t0 (esym none) j)) => // e.
+  by have := exp_pos (a i j); lra.
+split=> [j|]; first by apply: Rmult_le_pos; [exact: t0 | left; apply: Rinv_0_lt_compat].
+by rewrite /S /gibbs_law /Rdiv sumZr -[\sum_j _]/(gibbs_sum w (a i)); field; lra.
+Qed.
+
+
+(* Twins: total variation does expand, so that no constant one serves; a law of mass 1/10 at the key of score ln 4.
+   Twin of: transform_variation. *)
 Theorem not_non_expansive : ~ forall (I : finType) (p q a : I -> R), law p -> law q ->
   TV (gibbs_law p a) (gibbs_law q a) <= TV p q.
 Proof.
@@ -218,7 +288,8 @@ by rewrite !Rabs_Ropp !Rabs_pos_eq; lra.
 Qed.
 
 (* For the masses alone it is not reversible: two tokens of equal masses and
-   scores zero but one of ln 4 from a token to itself. *)
+   scores zero but one of ln 4 from a token to itself.
+   Twin of: reversible. *)
 Theorem not_reversible_masses : ~ forall (I : finType) (w : I -> R) (a : I -> I -> R), law w ->
   (forall i j, a i j = a j i) -> forall i j, w i * gibbs_law w (a i) j = w j * gibbs_law w (a j) i.
 Proof.
@@ -229,7 +300,8 @@ move=> k; have : / 2 * gibbs_law (fun=> / 2) (fun c : bool => if true && c then 
 by rewrite /gibbs_law /gibbs_sum /mean !big_bool /= exp_ln ?exp_0; lra.
 Qed.
 
-(* A coefficient two per cent smaller: rows (1, 0) and (1/2, 1/2). *)
+(* A coefficient two per cent smaller: rows (1, 0) and (1/2, 1/2).
+   Twin of: range_contracts. *)
 Theorem not_range_near : ~ forall (I : finType) (p q x : I -> R) l u, law p -> law q -> (forall i, l <= x i <= u) ->
   mean p x - mean q x <= 98 / 100 * TV p q * (u - l).
 Proof.
@@ -240,7 +312,8 @@ have : 1 * 1 + 0 * 0 - (/ 2 * 1 + / 2 * 0) <= 98 / 100 * ((Rabs (1 - / 2) + Rabs
 by rewrite Rminus_0_l Rabs_Ropp !Rabs_pos_eq; lra.
 Qed.
 
-(* Twin: outliers keep the share of their mass; two atoms, and scores 0 and ln 3. *)
+(* Twin: outliers keep the share of their mass; two atoms, and scores 0 and ln 3.
+   Twin of: contamination. *)
 Theorem not_share_kept : ~ forall (I : finType) (w q a : I -> R) eps, law w -> law q -> 0 <= eps <= 1 ->
   forall i, gibbs_law (fun j => (1 - eps) * w j + eps * q j) a i = (1 - eps) * gibbs_law w a i + eps * gibbs_law q a i.
 Proof.
@@ -251,7 +324,8 @@ move=> k; have {k} := k ltac:(by split=> [[]|]; rewrite ?big_bool /=; lra) ltac:
 by rewrite /gibbs_law /gibbs_sum /mean !big_bool /= exp_0 exp_ln; lra.
 Qed.
 
-(* Twin: keys of two norms; keys 0 and 2 on the line and the query 0. *)
+(* Twin: keys of two norms; keys 0 and 2 on the line and the query 0.
+   Twin of: gaussian_weights. *)
 Theorem not_gaussian_of_any_norm : ~ forall (I K : finType) (query : K -> R) (key : I -> K -> R) tau i, 0 < tau ->
   softmax (fun j => dot query (key j) / tau) i =
   softmax (fun j => - dot (fun k => query k - key j k) (fun k => query k - key j k) / (2 * tau)) i.
@@ -268,7 +342,8 @@ have p := exp_pos (- 2) => k; have : 1 / (1 + 1) * (1 + exp (- 2)) = 1 by rewrit
 by lra.
 Qed.
 
-(* Twin: masses that do not enter the scores; 1/4 and 3/4. *)
+(* Twin: masses that do not enter the scores; 1/4 and 3/4.
+   Twin of: masses_as_scores, padding. *)
 Theorem not_masses_ignored : ~ forall (I : finType) (w s : I -> R) i, law w -> gibbs_law w s i = softmax s i.
 Proof.
 have hw : law (fun b : bool => if b then 1 / 4 else 3 / 4) by split=> [[]|]; rewrite ?big_bool /=; lra.
@@ -295,7 +370,8 @@ have : (exp (1 / 4) - exp (- (1 / 4))) / 2 / ((exp (1 / 4) + exp (- (1 / 4))) / 
 by lra.
 Qed.
 
-(* Twin: half of the argument where logits are moved; [swapped_far]. *)
+(* Twin: half of the argument where logits are moved; [swapped_far].
+   Twin of: logits. *)
 Theorem not_logits_quarter : ~ forall (I : finType) (w a b : I -> R) (C : I -> I -> R) D delta z, law w ->
   (forall i, 0 < w i) -> (forall i, C i i = 0) -> (forall i j, C i j <= D) -> (forall i, Rabs (a i - b i) <= delta) ->
   W1 C (gibbs_law w a) (gibbs_law w b) z -> z <= D * tanh (delta / 4).
@@ -307,7 +383,8 @@ move=> /(_ (fun i => ltac:(by rewrite /C eqxx))) /(_ (fun i j => ltac:(rewrite /
 by move=> /(_ (fun i => ltac:(rewrite /a; case: i; [rewrite Rabs_pos_eq | rewrite Rabs_left1]; lra))) /(_ hz); lra.
 Qed.
 
-(* Twin: and where queries are; [swapped_far]. *)
+(* Twin: and where queries are; [swapped_far].
+   Twin of: queries. *)
 Theorem not_queries_eighth : ~ forall (I : finType) (w a b : I -> R) (C : I -> I -> R) D o z, law w ->
   (forall i, 0 < w i) -> (forall i, C i i = 0) -> (forall i j, C i j <= D) ->
   (forall i j, a i - b i - (a j - b j) <= o) -> W1 C (gibbs_law w a) (gibbs_law w b) z -> z <= D * tanh (o / 8).
@@ -318,4 +395,13 @@ move=> h; have := h bool_finType _ a (fun i => - a i) C 1 2 z half (fun _ => lta
 move=> /(_ (fun i => ltac:(by rewrite /C eqxx))) /(_ (fun i j => ltac:(rewrite /C; case: eqP; lra))).
 move=> /(_ (fun i j => ltac:(rewrite /a; case: i; case: j; lra))) /(_ hz).
 by have -> : 2 / 8 = 1 / 4 by [field]; lra.
+Qed.
+
+(* Twin: rows that are not divided by their sums; one key, of score ln 2.
+   Twin of: rows. *)
+Theorem not_rows_undivided : ~ forall (J : finType) (w a : J -> R), law w -> law (fun j => w j * exp (a j)).
+Proof.
+have s1 (f : unit -> R) : \sum_k f k = f tt by rewrite (big_pred1 tt) //; case.
+have one : law (fun _ : unit => 1) by split=> [i|]; rewrite ?s1; lra.
+by move=> h; have [_] := h _ _ (fun=> ln 2) one; rewrite s1 exp_ln; lra.
 Qed.

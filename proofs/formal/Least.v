@@ -72,7 +72,8 @@ have e : form (line o (- a)) (axis o (/ 2)) (minus (axis o 1) (axis o (/ 2))) = 
 exact: (attention_W1_detour_least (inhabits o) Rlt_0_1 n1 n2 e ltac:(lra) hc).
 Qed.
 
-(* Twin: in the plane, as on the line, (1 + 2a) exp(a) is no constant; a = 1. *)
+(* Twin: in the plane, as on the line, (1 + 2a) exp(a) is no constant; a = 1.
+   Twin of: attention_W1. *)
 Theorem not_single_exponent : ~ forall (I J : finType) (B : bool -> bool -> R) (p : I -> R) (q : J -> R)
     (x : I -> bool -> R) (y : J -> bool -> R) before after,
   (forall u, norm (T B u) <= 1 * norm u) -> law p -> law q -> (forall i, norm (x i) <= 1) ->
@@ -88,7 +89,8 @@ case: hyp => hB [hp [hq [hx [hy [hb [ha gap]]]]]].
 by have := h I J B p q x y before after hB hp hq hx hy hb ha; lra.
 Qed.
 
-(* Twin: the radius and not its square in the constant; r = 2, the form -1. *)
+(* Twin: the radius and not its square in the constant; r = 2, the form -1.
+   Twin of: attention_W1_scaled. *)
 Theorem not_radius_once : ~ forall (K I J : finType) (B : K -> K -> R) b r (p : I -> R) (q : J -> R) (x : I -> K -> R)
     (y : J -> K -> R) before after, 0 < r -> 0 <= b -> (forall u, norm (T B u) <= b * norm u) -> law p -> law q ->
   (forall i, norm (x i) <= r) -> (forall j, norm (y j) <= r) -> W1 (fun i j => norm (minus (x i) (y j))) p q before ->
@@ -106,4 +108,38 @@ have lt : exp (2 * (1 * 2)) * (1 + 2 * (1 * 2)) < exp 8 * (1 + 8).
 case: (attention_W1_detour_least (inhabits tt) two n1 n2 e ltac:(lra) lt) =>
   I [J [p [q [x [y [before [after [hp [hq [hx [hy [hb [ha gap]]]]]]]]]]]]].
 by move=> h; have := h _ I J _ 1 2 p q x y before after two one (fun u => line_norm tt u one) hp hq hx hy hb ha; lra.
+Qed.
+
+(* Twin: two per cent more; the form zero, whose output is the mean.
+   Twin of: attention_W1_least. *)
+Theorem not_least_further : ~ forall (K : finType) (a c : R), inhabited K -> 0 <= a ->
+  c < 102 / 100 * (exp (2 * a) * (1 + 2 * a)) ->
+  exists (I J : finType) (B : K -> K -> R) (p : I -> R) (q : J -> R) (x : I -> K -> R) (y : J -> K -> R) before after,
+    (forall u, norm (T B u) <= a * norm u) /\ law p /\ law q /\ (forall i, norm (x i) <= 1) /\
+      (forall j, norm (y j) <= 1) /\
+    W1 (fun i j => norm (minus (x i) (y j))) p q before /\
+    W1 (fun i j => norm (minus (output B p x (x i)) (output B q y (y j)))) p q after /\
+    c * before < after.
+Proof.
+have e0 := exp_pos (2 * 0).
+move=> h; case: (h [finType of unit] 0 (exp (2 * 0) * (1 + 2 * 0)) (inhabits tt) (Rle_refl 0) ltac:(lra)) =>
+  I [J [B [p [q [x [y [before [after [hB [hp [hq [hx [hy [hb [ha gap]]]]]]]]]]]]]]].
+by have := attention_W1 (Rle_refl 0) hB hp hq hx hy hb ha; lra.
+Qed.
+
+(* Twin: and for the positive form, zero again.
+   Twin of: attention_W1_least_positive. *)
+Theorem not_least_positive_further : ~ forall (K : finType) (o : K) (a c : R), 0 <= a ->
+  c < 102 / 100 * (exp (a / 4) * (1 + a / 4)) ->
+  exists (I J : finType) (p : I -> R) (q : J -> R) (x : I -> K -> R) (y : J -> K -> R) before after,
+    law p /\ law q /\ (forall i, norm (x i) <= 1) /\ (forall j, norm (y j) <= 1) /\
+    W1 (fun i j => norm (minus (x i) (y j))) p q before /\
+    W1 (fun i j => norm (minus (output (line o (- a)) p x (x i)) (output (line o (- a)) q y (y j)))) p q after /\
+    c * before < after.
+Proof.
+have e : exp (2 * 0) * (1 + 2 * 0) < 102 / 100 * (exp (0 / 4) * (1 + 0 / 4)).
+  by have -> : 2 * 0 = 0 by [ring]; have -> : 0 / 4 = 0 by [field]; rewrite exp_0; lra.
+move=> h; case: (h _ tt 0 _ (Rle_refl 0) e) => I [J [p [q [x [y [before [after [hp [hq [hx [hy [hb [ha gap]]]]]]]]]]]]].
+rewrite Ropp_0 in ha.
+by have := attention_W1 (Rle_refl 0) (fun u => line_norm tt u (Rle_refl 0)) hp hq hx hy hb ha; lra.
 Qed.

@@ -70,7 +70,8 @@ Theorem markov_kernel_attention (a : Key -> R) f : let p := softmax (fun i => a 
 Proof. by apply: averaged_is_attention => i j e; rewrite /softmax e. Qed.
 End Lookup.
 
-(* Twin: as printed it is no kernel where two tokens share a key. *)
+(* Twin: as printed it is no kernel where two tokens share a key.
+   Twin of: printed_markov. *)
 Theorem not_printed_always : ~ forall (I : finType) (Key : eqType) (key : I -> Key) (value : I -> R) i,
   printed key value (key i) (fun=> 1) = 1.
 Proof.
@@ -78,7 +79,8 @@ move=> h; have := h [finType of bool] [finType of unit] (fun=> tt) (fun=> 0) tru
 by rewrite /printed /same big_bool /= => e; lra.
 Qed.
 
-(* Twin: the printed lookup is not attention; two tokens of one key and the value one. *)
+(* Twin: the printed lookup is not attention; two tokens of one key and the value one.
+   Twin of: markov_kernel_attention. *)
 Theorem not_printed_attention : ~ forall (I : finType) (Key : eqType) (key : I -> Key) (value : I -> R) (a : Key -> R),
   let p := softmax (fun i => a (key i)) in
   \sum_i (p i * printed key value (key i) (fun v => v)) = \sum_i (p i * value i).

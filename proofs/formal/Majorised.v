@@ -144,7 +144,8 @@ by lra.
 Qed.
 End Majorised.
 
-(* Twin: a single weight below the largest may gain; scores 1, 9/10 and 0 of order one, and two, which is sparsemax. *)
+(* Twin: a single weight below the largest may gain; scores 1, 9/10 and 0 of order one, and two, which is sparsemax.
+   Twin of: majorised. *)
 Theorem not_each_weight : ~ forall (I : finType) alpha beta (s p q : I -> R) i m, alpha < beta ->
   follows alpha s p -> follows beta s q -> s i < s m -> q i <= p i.
 Proof.
@@ -172,4 +173,28 @@ have up : exp 1 = exp (9 / 10) * exp (1 / 10) by rewrite -exp_plus; congr exp; f
 have tenth : 11 / 10 <= exp (1 / 10) by have := exp_ineq1_le (1 / 10); lra.
 have three_ : exp (9 / 10) <= 3 by apply: Rle_trans b (exp_le_3).
 by rewrite up; have := Rmult_le_compat_l _ _ _ (Rlt_le _ _ a) tenth; lra.
+Qed.
+
+(* Twin: softmax of another order than one; order two, a lead of ln 2.
+   Twin of: softmax_follows. *)
+Theorem not_softmax_of_any_order : ~ forall (I : finType) alpha (s : I -> R), inhabited I ->
+  follows alpha s (softmax s).
+Proof.
+move=> h; pose s (b : bool) := if b then ln 2 else 0.
+have [_ e] := h _ 2 s (inhabits true); have p0 := softmax_gt0 (inhabits true) s.
+have [+ _] := e false true (p0 true); move=> /(_ (p0 false)).
+rewrite /log_of; case: (Req_EM_T 2 1) => [|_] /=; first by lra.
+have -> : 2 - 1 = 1 by ring.
+rewrite !Rpower_1 ?p0 // /softmax /normaliser !big_bool /s exp_0 exp_ln; last by lra.
+have := ln_le_minus_1 (ltac:(lra) : 0 < / 2); rewrite ln_Rinv /=; lra.
+Qed.
+
+(* Twin: entmax of the order of softmax; order two and a sure winner, to which softmax gives less than one.
+   Twin of: entmax_follows. *)
+Theorem not_entmax_as_softmax : ~ forall (I : finType) alpha (s p : I -> R), 1 < alpha -> entmax alpha s p ->
+  follows 1 s p.
+Proof.
+move=> h; have [_ e] := h _ _ _ _ (ltac:(lra) : 1 < 2) entmax_two_sure.
+have [_ +] := e false true Rlt_0_1; move=> /(_ erefl _ (exp_pos (-2))).
+by rewrite /log_of; case: (Req_EM_T 1 1) => //= _; rewrite ln_1 ln_exp; lra.
 Qed.

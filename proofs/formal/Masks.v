@@ -4,9 +4,8 @@
    Reader's checklist: a mask or a set of keys is a function [A : I -> bool], and [cut A p] are the weights on A
    divided by their sum, with [kept A p] that sum; scores are real, so that no weight vanishes; [TV] is half of the
    l_1 distance, so that "moves by twice the mass" of the claims is [TV = mass] here. Values are real numbers or
-   vectors of any dimension. variant.top-k also says which k keys are best to keep; layer.prefix compares
-   with the shorter input and names the first output; engine.merge also merges what was merged, here all parts are
-   merged at once. *)
+   vectors of any dimension. A stream is a reference, a sum and an output; the claim takes the largest scores for
+   references, here they are any. variant.top-k also says which k keys are best to keep. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype ssrnat fintype bigop.
 From Coq Require Import Reals Lra Psatz.
@@ -72,6 +71,20 @@ rewrite Rmax_right //; suff : p i <= p i / kept A p by lra.
 rewrite -{1}(Rmult_1_r (p i)); apply: Rmult_le_compat_l => //.
 by rewrite -Rinv_1; apply: Rinv_le_contravar; lra.
 Qed.
+(* Both as the claim has them.
+   Claim: softmax.mask. *)
+Theorem mask A s : (exists i, A i) ->
+  (forall i, masked A s i = if A i then softmax s i / \sum_j (if A j then softmax s j else 0) else 0) /\
+  \sum_i Rabs (masked A s i - softmax s i) = 2 * \sum_i (if A i then 0 else softmax s i).
+Proof.
+move=> some; have e := mask_conditions s some; split=> [i|]; first exact: e.
+case: some => k Ak; have point : inhabited I by constructor.
+have hp := softmax_law point s.
+have := mask_moves (A := A) hp (kept_gt0 (proj1 hp) (ex_intro _ k (conj Ak (softmax_gt0 point s k)))).
+rewrite /TV /lost => h; rewrite -h; have -> : \sum_i Rabs (masked A s i - softmax s i) =
+    \sum_i Rabs (cut A (softmax s) i - softmax s i) by apply: sum_ext => i; rewrite e.
+by field.
+Qed.
 End Cut.
 
 (* Dropped keys: an output moves by at most the dropped mass times the diameter of the values.
@@ -84,7 +97,8 @@ move=> hp k hD; rewrite -(mask_moves hp k) Rmult_comm.
 by apply: mean_distance => //; apply: cut_law => //; apply: (proj1 hp).
 Qed.
 
-(* Twin: half of the dropped mass is no bound, two keys of equal weight of which one is dropped. *)
+(* Twin: half of the dropped mass is no bound, two keys of equal weight of which one is dropped.
+   Twin of: dropped_keys. *)
 Theorem not_half_the_dropped : ~ forall (I K : finType) (A : I -> bool) (p : I -> R) (v : I -> K -> R) D,
   law p -> 0 < kept A p -> (forall i j, norm (fun k => v i k - v j k) <= D) ->
   norm (fun k => mean (cut A p) (fun i => v i k) - mean p (fun i => v i k)) <= / 2 * lost A p * D.
@@ -102,14 +116,15 @@ by rewrite Rabs_pos_eq; lra.
 Qed.
 
 (* The output lies in the convex hull: it is a mean of the values, and no half-space that has them excludes it.
-   Part of: variant.hull. *)
+   Claim: variant.hull. *)
 Theorem hull (I K : finType) (p : I -> R) (v : I -> K -> R) (u : K -> R) c : law p ->
   (forall i, dot u (v i) <= c) -> dot u (fun k => mean p (fun i => v i k)) <= c.
 Proof.
 move=> hp h; rewrite dotC dot_mean -[X in _ <= X](mean_const _ hp); apply: mean_le => // i; rewrite dotC; exact: h.
 Qed.
 
-(* Twin: weights that sum to one and may be negative leave the hull. *)
+(* Twin: weights that sum to one and may be negative leave the hull.
+   Twin of: hull. *)
 Theorem not_hull_signed : ~ forall (I K : finType) (p : I -> R) (v : I -> K -> R) (u : K -> R) c, \sum_i p i = 1 ->
   (forall i, dot u (v i) <= c) -> dot u (fun k => mean p (fun i => v i k)) <= c.
 Proof.
@@ -158,15 +173,85 @@ by field; split; [lra | have := exp_pos (- top); lra].
 Qed.
 End Merge.
 
-(* Twin: the mean of the softmax means of the parts is another number, three keys dealt to parts of two and one. *)
-Theorem not_averaged_parts : exists v : option bool -> R,
-  mean (softmax (fun=> 0)) v <>
+(* A stream over the keys in A: a reference m, the sum of exp(s - m), the sum of exp(s - m) v. *)
+Definition stream (I : finType) (A : I -> bool) (s v : I -> R) m : R * R * R :=
+  (m, \sum_i (if A i then exp (s i - m) else 0), \sum_i (if A i then exp (s i - m) * v i else 0)).
+
+(* Streams merged to the reference m. *)
+Definition merged (P : finType) (streams : P -> R * R * R) m : R * R * R :=
+  (m, \sum_r ((streams r).1.2 * exp ((streams r).1.1 - m)), \sum_r ((streams r).2 * exp ((streams r).1.1 - m))).
+
+Lemma merged_over (I P : finType) (A : P -> I -> bool) (s v : I -> R) (m : P -> R) top :
+  (forall r r' i, A r i -> A r' i -> r = r') ->
+  \sum_r ((\sum_i (if A r i then exp (s i - m r) * v i else 0)) * exp (m r - top)) =
+  \sum_i (if [exists r, A r i] then exp (s i - top) * v i else 0).
+Proof.
+move=> disjoint.
+have -> : \sum_r ((\sum_i (if A r i then exp (s i - m r) * v i else 0)) * exp (m r - top)) =
+    \sum_r \sum_i (if A r i then exp (s i - top) * v i else 0).
+  apply: sum_ext => r; rewrite -sumZr; apply: sum_ext => i; case: (A r i); last by ring.
+  have -> : s i - top = (s i - m r) + (m r - top) by ring.
+  by rewrite exp_plus; ring.
+rewrite sum_exchange; apply: sum_ext => i; case: existsP => [[r Ar]|none].
+  rewrite (bigD1 r) //= Ar big1 ?Rplus_0_r // => r' ne.
+  by case Ar' : (A r' i) => //; move: ne; rewrite (disjoint _ _ _ Ar Ar') eqxx.
+by rewrite big1 // => r _; case Ar : (A r i) => //; case: none; exists r.
+Qed.
+
+(* What is merged is again a stream, over the keys of all its parts, so that merges nest, in any order
+   and to any depth; and the output of a stream is the softmax mean over its keys.
+   Claim: engine.merge. *)
+Theorem merge_nested (I P : finType) (A : P -> I -> bool) (s v : I -> R) (m : P -> R) top :
+  (forall r r' i, A r i -> A r' i -> r = r') -> let keys i := [exists r, A r i] in
+  merged (fun r => stream (A r) s v (m r)) top = stream keys s v top /\
+  forall B : I -> bool, (exists i, B i) -> let st := stream B s v top in
+    st.2 / st.1.2 = mean (masked B s) v /\ ((forall i, B i) -> st.2 / st.1.2 = mean (softmax s) v).
+Proof.
+move=> disjoint keys; split.
+  rewrite /merged /stream /=; congr (_, _, _); last exact: merged_over.
+  have := merged_over s (fun=> 1) m top disjoint; rewrite -/keys => e.
+  transitivity (\sum_i (if keys i then exp (s i - top) * 1 else 0)); last by apply: sum_ext => i; case: (keys i); ring.
+  by rewrite -e; apply: sum_ext => r; congr (_ * _); apply: sum_ext => i; case: (A r i); ring.
+move=> {disjoint keys m}A [k Ak] st.
+have point : inhabited I by constructor.
+have m0 : 0 < \sum_j (if A j then exp (s j) else 0).
+  apply: (Rlt_le_trans _ (exp (s k))); first exact: exp_pos.
+  have -> : exp (s k) = (fun j => if A j then exp (s j) else 0) k by rewrite Ak.
+  by apply: sum_term => j; case: (A j); [left; apply: exp_pos | lra].
+have e : st.2 / st.1.2 = mean (masked A s) v.
+  rewrite /st /stream /=; set Z := \sum_j _ in m0.
+  have -> : \sum_i (if A i then exp (s i - top) * v i else 0) = exp (- top) * (Z * mean (masked A s) v).
+    rewrite /mean -!sumZ; apply: sum_ext => i; rewrite /masked -/Z /Rminus exp_plus.
+    by case: (A i); [field; lra | ring].
+  have -> : \sum_i (if A i then exp (s i - top) else 0) = exp (- top) * Z.
+    by rewrite /Z -sumZ; apply: sum_ext => i; rewrite /Rminus exp_plus; case: (A i); ring.
+  by field; split; [lra | have := exp_pos (- top); lra].
+split=> // every; rewrite e; apply: sum_ext => i; rewrite /masked every /softmax /normaliser; congr (_ / _ * _).
+by apply: sum_ext => j; rewrite every.
+Qed.
+
+(* Twin: parts that share a key, which is then counted twice; one key, dealt to two parts.
+   Twin of: merge_nested. *)
+Theorem not_merged_overlapping : ~ forall (I P : finType) (A : P -> I -> bool) (s v : I -> R) (m : P -> R) top,
+  merged (fun r => stream (A r) s v (m r)) top = stream (fun i => [exists r, A r i]) s v top.
+Proof.
+have s1 (f : unit -> R) : \sum_i f i = f tt by rewrite (big_pred1 tt) //; case.
+move=> h; have := h [finType of unit] [finType of bool] (fun _ _ => true) (fun=> 0) (fun=> 0) (fun=> 0) 0.
+rewrite /merged /stream /= => e; have {e} := congr1 (fun st => st.1.2) e; rewrite /= big_bool /= !s1.
+have -> : [exists r : bool, true] by apply/existsP; exists true.
+by rewrite Rminus_0_r exp_0; lra.
+Qed.
+
+(* Twin: the mean of the softmax means of the parts; three keys dealt to parts of two and one.
+   Twin of: merge_streams, merge_nested. *)
+Theorem not_averaged_parts : ~ forall v : option bool -> R, mean (softmax (fun=> 0)) v =
   / 2 * mean (masked (fun i => i != None) (fun=> 0)) v + / 2 * mean (masked (fun i => i == None) (fun=> 0)) v.
 Proof.
 have three (f : option bool -> R) : \sum_i f i = f None + f (Some true) + f (Some false).
   rewrite (bigD1 None) //= (bigD1 (Some true)) //= (bigD1 (Some false)) //= big1; first by ring.
   by case=> [[]|].
-exists (fun i => if i is None then 1 else 0); rewrite /mean /softmax /normaliser /masked !three /= !exp_0; lra.
+move=> h; have := h (fun i => if i is None then 1 else 0).
+by rewrite /mean /softmax /normaliser /masked !three /= !exp_0; lra.
 Qed.
 
 (* A causal mask: what a query sees and answers depends on the tokens up to it alone, for any scores and values that do.
@@ -181,7 +266,38 @@ rewrite (h j le) (h i (leqnn i)); congr (_ / _ * _); apply: sum_ext => k.
 by case lk: (leq k i) => //; rewrite (h k lk).
 Qed.
 
-(* Twin: without the mask it does not, two tokens and scores zero. *)
+(* The output of a shorter input is the beginning of that of the longer one, and the first output is the first value.
+   Claim: layer.prefix. *)
+Theorem causal_shorter (m n : nat) (X : Type) (score : X -> X -> R) (value : X -> R) (x : 'I_n -> X) (le : leq m n) :
+  let out k (y : 'I_k -> X) (i : 'I_k) :=
+    mean (masked (fun j : 'I_k => leq j i) (fun j => score (y i) (y j))) (fun j => value (y j)) in
+  (forall i : 'I_m, out m (fun j => x (widen_ord le j)) i = out n x (widen_ord le i)) /\
+  forall i : 'I_n, nat_of_ord i = O -> out n x i = value (x i).
+Proof.
+have narrow (i : 'I_m) (f : 'I_n -> R) :
+    \sum_j (if leq (nat_of_ord j) i then f j else 0) = \sum_j (if leq (nat_of_ord j) i then f (widen_ord le j) else 0).
+  rewrite -!big_mkcond -(@big_ord_narrow_cond R 0 Rplus m n (fun j : 'I_n => leq j i) f le); apply: eq_bigl => j.
+  by case ji : (leq j i) => //=; rewrite (leq_ltn_trans ji).
+move=> out; split=> i.
+  rewrite /out /mean /masked.
+  have pull k (y : 'I_k -> X) (l : 'I_k) (c : R) :
+      \sum_j ((if leq (nat_of_ord j) l then exp (score (y l) (y j)) / c else 0) * value (y j)) =
+      \sum_j (if leq (nat_of_ord j) l then exp (score (y l) (y j)) / c * value (y j) else 0).
+    by apply: sum_ext => j; case: (leq j l); ring.
+  rewrite !pull narrow; apply: sum_ext => j; case: (leq j i) => //; congr (_ / _ * _).
+  by rewrite narrow.
+move=> i0; rewrite /out /mean /masked.
+have one (f : 'I_n -> R) : \sum_j (if leq (nat_of_ord j) i then f j else 0) = f i.
+  rewrite (bigD1 i) //= leqnn big1 ?Rplus_0_r // => j ne; case ji : (leq j i) => //; move: ne.
+  by have -> : j = i by [apply: val_inj; move: ji; rewrite /= i0 leqn0 => /eqP]; rewrite eqxx.
+rewrite one; have e0 := exp_pos (score (x i) (x i)).
+rewrite -[RHS](one (fun j => value (x j))); apply: sum_ext => j; case ji : (leq j i); last by ring.
+have -> : j = i by apply: val_inj; move: ji; rewrite /= i0 leqn0 => /eqP.
+by field; lra.
+Qed.
+
+(* Twin: without the mask it does not, two tokens and scores zero.
+   Twin of: causal_prefix, causal_shorter. *)
 Theorem not_prefix_unmasked : ~ forall (x y : 'I_2 -> R) (i : 'I_2), (forall j : 'I_2, leq j i -> x j = y j) ->
   mean (softmax (fun=> 0)) x = mean (softmax (fun=> 0)) y.
 Proof.
@@ -205,7 +321,8 @@ move=> inj; have keys (a v : I -> R) : mean (softmax (fun j => a (turn j))) (fun
 by split=> // i; apply: (keys (fun j => score (x (turn i)) (x j)) (fun j => value (x j))).
 Qed.
 
-(* Twin: the keys permuted without their values. *)
+(* Twin: the keys permuted without their values.
+   Twin of: equivariance. *)
 Theorem not_keys_alone : ~ forall (I : finType) (turn : I -> I) (a v : I -> R), injective turn ->
   mean (softmax (fun j => a (turn j))) v = mean (softmax a) v.
 Proof.
@@ -217,7 +334,8 @@ have : 1 / (1 + E) <= 1 / 3 by apply: Rmult_le_compat_l; [lra | apply: Rinv_le_c
 by lra.
 Qed.
 
-(* Twin: the law moves by half of the mass that is removed; two equal weights. *)
+(* Twin: the law moves by half of the mass that is removed; two equal weights.
+   Twin of: mask_moves, mask. *)
 Theorem not_half_the_mass : ~ forall (I : finType) (A : I -> bool) (p : I -> R), law p -> 0 < kept A p ->
   TV (cut A p) p = / 2 * lost A p.
 Proof.
@@ -226,4 +344,13 @@ move=> h; have := h [finType of bool] (fun b => b) _ half.
 rewrite /kept /lost /TV /cut /kept !big_bool /= => /(_ ltac:(lra)).
 have -> : / 2 / (/ 2 + 0) - / 2 = / 2 by field.
 by rewrite Rminus_0_l Rabs_Ropp Rabs_pos_eq; lra.
+Qed.
+
+(* Twin: weights outside the mask set to zero and no others changed; two equal scores.
+   Twin of: mask_conditions, mask. *)
+Theorem not_mask_restricts : ~ forall (I : finType) (A : I -> bool) (s : I -> R) i, (exists i, A i) ->
+  masked A s i = if A i then softmax s i else 0.
+Proof.
+move=> h; have := h _ (fun b : bool => b) (fun=> 0) true (ex_intro _ true isT).
+by rewrite /masked /softmax /normaliser !big_bool /= exp_0; lra.
 Qed.

@@ -1,14 +1,16 @@
 (* Attention in the largest displacement: no token moves further than 1 + 2a times it, whatever the number of tokens,
    their masses and the mask.
 
-   Reader's checklist: as in [SharpW1], radius one and V = I; a query i is one of the tokens, whose mass may be 0, and w
-   is the law of what it sees, so that a causal mask is a law for each query; the displacement of tokens without mass
+   Reader's checklist: as in [SharpW1] and [Scaling]; a query i is one of the tokens, whose mass may be 0, and w
+   is the law of what it sees, so that a causal mask is a law for each query, in [max_norm_causal] that of the tokens up
+   to it ([cut] of [Masks]); the displacement of tokens without mass
    does not count, but that of the query does. The witness of slope 2a + 1 / (8a) is not here. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
-From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
+From mathcomp Require Import ssreflect ssrfun ssrbool eqtype ssrnat fintype bigop.
 From Coq Require Import Reals Lra Psatz FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
-From Attention Require Import Finite Euclid Tilt Transport SharpW1 DetourLeast SharpW2 IntervalStd.
+From Attention Require Import Finite Euclid Tilt Transport Diameter Masks SharpW1 Scaling DetourLeast
+  SharpW2 IntervalStd.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Open Scope R_scope.
@@ -83,8 +85,95 @@ have -> // : output B (fun ij : I * J => g ij.1 ij.2) (fun ij => y ij.2) (y j) =
 by apply: output_pairs => f; apply: mean_second hg f.
 Qed.
 
+(* For every radius and value matrix, any law for what the query sees.
+   Part of: lipschitz.max-norm. *)
+Theorem max_norm_scaled (K L I : finType) (B : K -> K -> R) (V : L -> K -> R) b v r (w : I -> R) eta
+  (x y : I -> K -> R) i :
+  let a := b * r ^ 2 in
+  0 < r -> 0 <= b -> 0 <= v -> law w ->
+  (forall u, norm (T B u) <= b * norm u) -> (forall u, norm (apply_matrix V u) <= v * norm u) ->
+  (forall j, norm (x j) <= r) -> (forall j, norm (y j) <= r) ->
+  (forall j, w j = 0 \/ norm (minus (y j) (x j)) <= eta) -> norm (minus (y i) (x i)) <= eta ->
+  norm (minus (apply_matrix V (output B w y (y i))) (apply_matrix V (output B w x (x i)))) <= v * (1 + 2 * a) * eta.
+Proof.
+move=> a r0 b0 v0 hw hB hV hx hy near query; have a0 : 0 <= a := Rmult_le_pos _ _ b0 (pow2_ge_0 r).
+have i0 : 0 <= / r by left; apply: Rinv_0_lt_compat.
+have shrink (u : K -> R) c : norm u <= r * c -> norm (fun k => / r * u k) <= c.
+  move=> le; rewrite norm_scale //; have := Rmult_le_compat_l _ _ _ i0 le.
+  by have -> : / r * (r * c) = c by field; lra.
+pose small (z : I -> K -> R) j k := / r * z j k.
+have ball (z : I -> K -> R) : (forall j, norm (z j) <= r) -> forall j, norm (small z j) <= 1.
+  by move=> hz j; apply: shrink; rewrite Rmult_1_r.
+have moved j c : norm (minus (y j) (x j)) <= c -> norm (minus (small y j) (small x j)) <= / r * c.
+  move=> le; have -> : minus (small y j) (small x j) = fun k => / r * minus (y j) (x j) k.
+    by apply: functional_extensionality => k; rewrite /minus /small; ring.
+  by apply: shrink; have -> : r * (/ r * c) = c by field; lra.
+have main := max_norm (i := i) hw a0 (fun u => norm_scaled r u hB) (ball _ hx) (ball _ hy)
+  (fun j => match near j with or_introl e => or_introl e | or_intror e => or_intror (moved j _ e) end)
+  (moved i _ query).
+set d := minus _ _ in main.
+have -> : minus (apply_matrix V (output B w y (y i))) (apply_matrix V (output B w x (x i))) =
+    apply_matrix V (fun k => r * d k).
+  apply: functional_extensionality => l; rewrite /minus /apply_matrix -sumB; apply: sum_ext => k.
+  by rewrite (output_scaled B w x i r0) (output_scaled B w y i r0) /d /minus /small; ring.
+apply: Rle_trans (hV _) _; rewrite norm_scale; last by left.
+have := Rmult_le_compat_l (v * r) _ _ (Rmult_le_pos _ _ v0 (Rlt_le _ _ r0)) main.
+by have -> : v * r * ((1 + 2 * a) * (/ r * eta)) = v * (1 + 2 * a) * eta by [field; lra]; lra.
+Qed.
+
+(* And in W_infinity.
+   Part of: lipschitz.max-norm. *)
+Theorem max_norm_coupling_scaled (K L I J : finType) (B : K -> K -> R) (V : L -> K -> R) b v r eta (p : I -> R)
+  (q : J -> R) (x : I -> K -> R) (y : J -> K -> R) g : let a := b * r ^ 2 in
+  0 < r -> 0 <= b -> 0 <= v ->
+  (forall u, norm (T B u) <= b * norm u) -> (forall u, norm (apply_matrix V u) <= v * norm u) -> law p -> law q ->
+  (forall i, norm (x i) <= r) -> (forall j, norm (y j) <= r) -> coupling p q g ->
+  (forall i j, g i j = 0 \/ norm (minus (y j) (x i)) <= eta) ->
+  forall i j, g i j = 0 \/
+    norm (minus (apply_matrix V (output B q y (y j))) (apply_matrix V (output B p x (x i)))) <= v * (1 + 2 * a) * eta.
+Proof.
+move=> a r0 b0 v0 hB hV hp hq hx hy hg near i j; case: (near i j) => [|close]; [by left | right].
+have := max_norm_scaled (x := fun ij : I * J => x ij.1) (y := fun ij : I * J => y ij.2) (i := (i, j)) r0 b0 v0
+  (pairs_law hg hp) hB hV (fun ij => hx ij.1) (fun ij => hy ij.2) (fun ij => near ij.1 ij.2) close.
+have -> : output B (fun ij : I * J => g ij.1 ij.2) (fun ij => x ij.1) (x i) = output B p x (x i).
+  by apply: output_pairs => f; apply: mean_first hg f.
+have -> // : output B (fun ij : I * J => g ij.1 ij.2) (fun ij => y ij.2) (y j) = output B q y (y j).
+by apply: output_pairs => f; apply: mean_second hg f.
+Qed.
+
+(* What is seen under a mask is what is seen, conditioned. *)
+Lemma cut_tilt (I : finType) (A : I -> bool) (w a : I -> R) : law w -> 0 < kept A w ->
+  forall i, tilt (cut A w) a i = cut A (tilt w a) i.
+Proof.
+move=> hw k i; have e0 j := exp_pos (a j).
+have m0 := mass_gt0 hw a.
+have c0 := mass_gt0 (cut_law (proj1 hw) k) a.
+have e : kept A (tilt w a) = kept A w * mass (cut A w) a / mass w a.
+  have -> : kept A w * mass (cut A w) a = \sum_j (if A j then w j * exp (a j) else 0).
+    by rewrite {1}/mass /mean -sumZ; apply: sum_ext => j; rewrite /cut; case: (A j); [field; lra | ring].
+  rewrite /Rdiv -sumZr /kept; apply: sum_ext => j; rewrite /tilt /density /Rdiv; case: (A j); ring.
+rewrite {1}/tilt {1}/density; set C := mass (cut A w) a in e c0 *.
+by rewrite /cut e /tilt /density; case: (A i); [field; lra | ring].
+Qed.
+
+(* A causal mask: every query sees the tokens up to it, with the masses that they have.
+   Part of: lipschitz.max-norm.
+   No twin: [max_norm_scaled] for the laws that the mask leaves. *)
+Theorem max_norm_causal (K L : finType) (n : nat) (B : K -> K -> R) (V : L -> K -> R) b v r (w : 'I_n -> R) eta
+  (x y : 'I_n -> K -> R) : let a := b * r ^ 2 in let past (i : 'I_n) := cut (fun j : 'I_n => leq j i) w in
+  0 < r -> 0 <= b -> 0 <= v -> law w -> (forall i, 0 < w i) ->
+  (forall u, norm (T B u) <= b * norm u) -> (forall u, norm (apply_matrix V u) <= v * norm u) ->
+  (forall j, norm (x j) <= r) -> (forall j, norm (y j) <= r) -> (forall j, norm (minus (y j) (x j)) <= eta) ->
+  forall i, norm (minus (apply_matrix V (output B (past i) y (y i))) (apply_matrix V (output B (past i) x (x i)))) <=
+  v * (1 + 2 * a) * eta.
+Proof.
+move=> a past r0 b0 v0 hw w0 hB hV hx hy near i; apply: max_norm_scaled => // [|j]; last by right.
+by apply: cut_law => [j|]; [left | apply: kept_gt0 => [j|]; [left | exists i; rewrite leqnn]].
+Qed.
+
 (* Twin: 1 + a does not serve; a = 4, a query at 1 whose mass is so small, exp(-8) of the other's, that it finds keys at
-   1 and -1 equally likely, both moved by 1/10 to the inside. *)
+   1 and -1 equally likely, both moved by 1/10 to the inside.
+   Twin of: max_norm, max_norm_coupling, max_norm_scaled, max_norm_coupling_scaled. *)
 Theorem not_single_slope : ~ forall (K I : finType) (B : K -> K -> R) (w : I -> R) a eta (x y : I -> K -> R) i, law w ->
   0 <= a -> (forall u, norm (T B u) <= a * norm u) -> (forall j, norm (x j) <= 1) -> (forall j, norm (y j) <= 1) ->
   (forall j, norm (minus (y j) (x j)) <= eta) ->

@@ -49,7 +49,8 @@ by rewrite sqrt_mult; [rewrite sqrt_square | nra | lra].
 Qed.
 
 (* From l_1 to l_2, attained by unit vectors; from l_2 to l_infinity, attained by rows.
-   Part of: softmax.norms, softmax.lipschitz. *)
+   Part of: softmax.norms, softmax.lipschitz.
+   No twin: attained, as the statement says. *)
 Theorem jacobian_l1_l2 p M : law p -> (forall j, column_norm p j <= M) ->
   (forall v, norm (jacobian p v) <= M * (\sum_j Rabs (v j))) /\
   (forall j, norm (jacobian p (unit_vector j)) = column_norm p j) /\
@@ -239,7 +240,8 @@ by lra.
 Qed.
 
 (* At two equal weights all three are attained.
-   Part of: softmax.norms-attained. *)
+   Part of: softmax.norms-attained.
+   No twin: equalities at a witness. *)
 Theorem mixed_attained : let p := fun _ : bool => / 2 in let v := fun b : bool => if b then 1 else -1 in
   column_norm p true = sqrt 2 / 4 /\ norm (jacobian p v) = 1 / sqrt 2 /\
   \sum_i Rabs (jacobian p v i) = norm v / sqrt 2.
@@ -258,7 +260,8 @@ have -> : 1 * 1 + -1 * -1 = 2 by ring.
 by rewrite Rabs_Ropp Rabs_pos_eq /Rdiv ?Rinv_r; lra.
 Qed.
 
-(* Twin: the norms of the dual spaces exchanged, sqrt 2 / 4 from l_infinity to l_2. *)
+(* Twin: the norms of the dual spaces exchanged, sqrt 2 / 4 from l_infinity to l_2.
+   Twin of: jacobian_l2_sup. *)
 Theorem not_dual_exchanged : ~ forall (I : finType) (p v : I -> R), law p -> (forall j, Rabs (v j) <= 1) ->
   norm (jacobian p v) <= sqrt 2 / 4.
 Proof.
@@ -269,7 +272,8 @@ have : norm (jacobian (fun _ : bool => / 2) (fun b => if b then 1 else -1)) <= s
 by rewrite e i2; lra.
 Qed.
 
-(* Twin: sets of one score are not enough; four equal weights, and two of them against two. *)
+(* Twin: sets of one score are not enough; four equal weights, and two of them against two.
+   Twin of: jacobian_sets. *)
 Theorem not_singletons : ~ forall (I : finType) (p v : I -> R), law p -> (forall i, - 1 <= v i <= 1) ->
   exists i, \sum_i Rabs (jacobian p v i) <= 4 * p i * (1 - p i).
 Proof.
@@ -282,7 +286,8 @@ move=> h; case: (h _ _ (fun b : bool * bool => if b.1 then 1 else -1) hp) => [[[
 rewrite (proj1 (proj2 (jacobian_sets hp)) (fun b => b.1)) /kept four /=; lra.
 Qed.
 
-(* Twin: from l_infinity to l_2 a half, the constant from l_2 to itself; equal weights, 1 and -1. *)
+(* Twin: from l_infinity to l_2 a half, the constant from l_2 to itself; equal weights, 1 and -1.
+   Twin of: jacobian_l2_sup. *)
 Theorem not_l2_sup_half : ~ forall (I : finType) (p v : I -> R) c, law p -> (forall j, Rabs (v j) <= c) ->
   norm (jacobian p v) <= c / 2.
 Proof.
@@ -292,4 +297,25 @@ move=> /(_ (fun b => ltac:(case: b; rewrite ?Rabs_Ropp Rabs_R1; lra))) k.
 have := norm_sq (jacobian (fun _ : bool => / 2) (fun b => if b then 1 else -1)).
 set N := norm _ in k *; have N0 : 0 <= N := norm_ge0 _.
 rewrite /dot /jacobian /mean !big_bool /=; nra.
+Qed.
+
+(* Twin: from l_2 to l_1 a half, the constant from l_2 to itself; [mixed_attained].
+   Twin of: jacobian_l1_l2_dual. *)
+Theorem not_l2_l1_half : ~ forall (I : finType) (p v : I -> R), law p -> \sum_i Rabs (jacobian p v i) <= norm v / 2.
+Proof.
+have half : law (fun _ : bool => / 2) by split=> [b|]; rewrite ?big_bool /=; lra.
+have [_ [_ e]] := mixed_attained; have r := sqrt_lt_R0 2 ltac:(lra); have rr := sqrt_sqrt 2 ltac:(lra).
+move=> h; have := h _ _ (fun b : bool => if b then 1 else -1) half; rewrite e /Rdiv.
+have -> : norm (fun b : bool => if b then 1 else -1) = sqrt 2.
+  by rewrite /norm /dot big_bool /=; congr sqrt; ring.
+by rewrite Rinv_r; [nra | lra].
+Qed.
+
+(* Twin: no column longer than a third; two equal weights.
+   Twin of: column_quarter. *)
+Theorem not_column_third : ~ forall (I : finType) (p : I -> R) j, law p -> column_norm p j <= / 3.
+Proof.
+have half : law (fun _ : bool => / 2) by split=> [b|]; rewrite ?big_bool /=; lra.
+have [e _] := mixed_attained; have r := sqrt_lt_R0 2 ltac:(lra); have rr := sqrt_sqrt 2 ltac:(lra).
+by move=> h; have := h _ _ true half; rewrite e; nra.
 Qed.

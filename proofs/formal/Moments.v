@@ -110,7 +110,8 @@ by split=> // l'; rewrite -e; apply: above.
 Qed.
 End Moments.
 
-(* Twin: a law that misses the mean; multiplier one, scores ln 3 and 0, and the reference for the law. *)
+(* Twin: a law that misses the mean; multiplier one, scores ln 3 and 0, and the reference for the law.
+   Twin of: nearest. *)
 Theorem not_nearest_infeasible : ~ forall (I M : finType) (q : I -> R) (l : M -> R) (phi : M -> I -> R) (p : I -> R),
   law q -> law p -> dominated p q -> let t := gibbs_law q (along l phi) in KL p q - KL t q = KL p t.
 Proof.
@@ -129,7 +130,8 @@ have : 0 < ln 3 by rewrite -ln_1; apply: ln_increasing; lra.
 by move=> l3 /= k; lra.
 Qed.
 
-(* Twin: a multiplier of minus one, with which a mean that is too large may be nearer; the reference itself is. *)
+(* Twin: a multiplier of minus one, with which a mean that is too large may be nearer; the reference itself is.
+   Twin of: nearest_relaxed. *)
 Theorem not_relaxed_negative : ~ forall (I M : finType) (q : I -> R) (l : M -> R) (phi : M -> I -> R) (p : I -> R),
   law q -> law p -> dominated p q -> let t := gibbs_law q (along l phi) in
   (forall m, mean t (phi m) <= mean p (phi m)) -> KL t q <= KL p q.
@@ -154,7 +156,8 @@ have z' : KL t (fun=> / 2) = 0 by apply: Rle_antisym => //; apply: Rle_trans k _
 by have := proj1 (KL_eq0_dominated ht half dt) z' true; rewrite t1; lra.
 Qed.
 
-(* Twin: the entropy is at least the dual; a sure law and no moments. *)
+(* Twin: the entropy is at least the dual; a sure law and no moments.
+   Twin of: moment_duality. *)
 Theorem not_dual_reversed : ~ forall (I M : finType) (phi : M -> I -> R) p mu l, law p ->
   (forall m, mean p (phi m) = mu m) -> lse (along l phi) - \sum_m (l m * mu m) <= entropy p.
 Proof.

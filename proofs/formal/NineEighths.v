@@ -48,7 +48,8 @@ Proof.
     apply Rmult_le_pos; [apply pow2_ge_0 | left; apply Rinv_0_lt_compat; nra].
 Qed.
 
-(* Part of: transport.distance-slope. *)
+(* Part of: transport.distance-slope.
+   No twin: an equivalence, which every other point denies. *)
 Theorem slope_is_9_8 (q : R) : 0 <= q -> (slope q = 9 / 8 <-> q = 3).
 Proof.
   intros h; split; intros e; [|subst; unfold slope; field].
@@ -94,6 +95,41 @@ Proof.
   assert (a := Rle_abs (std_map b (s + t) - std_map b s)); lra.
 Qed.
 
-(* Twin: it is no contraction, with the constant 1. *)
+(* The Lipschitz constant is exactly 9/8, which the slope has at 2 b s^2 = 3 and nowhere else.
+   Part of: transport.distance-slope. *)
+Theorem std_map_constant (b : R) : 0 < b ->
+  (forall s t, Rabs (std_map b s - std_map b t) <= 9 / 8 * Rabs (s - t)) /\
+  (forall c, (forall s t, Rabs (std_map b s - std_map b t) <= c * Rabs (s - t)) -> 9 / 8 <= c) /\
+  forall s, is_derive (std_map b) s (slope (2 * b * s ^ 2)) /\ (slope (2 * b * s ^ 2) = 9 / 8 <-> 2 * b * s ^ 2 = 3).
+Proof.
+  intros hb; split; [|split].
+  - intros s t; exact (std_map_lipschitz b s t hb).
+  - intros c; exact (std_map_least b c hb).
+  - intros s; split; [exact (std_map_slope b s hb)|]; apply slope_is_9_8.
+    assert (h := Rmult_le_pos _ _ (Rlt_le _ _ hb) (pow2_ge_0 s)); lra.
+Qed.
+
+(* Twin: it is no contraction, with the constant 1.
+   Twin of: slope_at_most_9_8, std_map_derivative. *)
 Theorem not_non_expanding : ~ forall q, 0 <= q -> slope q <= 1.
 Proof. intros h; specialize (h 3 ltac:(lra)); unfold slope in h; lra. Qed.
+
+(* Twin: the slope taken at b s^2; b = s = 1.
+   Twin of: std_map_slope. *)
+Theorem not_slope_halved : ~ forall b s : R, 0 < b -> is_derive (std_map b) s (slope (b * s ^ 2)).
+Proof.
+  intros h; assert (d := h 1 1 Rlt_0_1); apply is_derive_unique in d.
+  rewrite (is_derive_unique _ _ _ (std_map_slope 1 1 Rlt_0_1)) in d; unfold slope in d; lra.
+Qed.
+
+(* Twin: one per cent less than 9/8.
+   Twin of: std_map_lipschitz, std_map_constant. *)
+Theorem not_lipschitz_less : ~ forall b s t : R, 0 < b ->
+  Rabs (std_map b s - std_map b t) <= 99 / 100 * (9 / 8) * Rabs (s - t).
+Proof. intros h; assert (l := std_map_least 1 _ Rlt_0_1 (fun s t => h 1 s t Rlt_0_1)); lra. Qed.
+
+(* Twin: one per cent more than 9/8.
+   Twin of: std_map_least, std_map_constant. *)
+Theorem not_least_more : ~ forall b c : R, 0 < b ->
+  (forall s t, Rabs (std_map b s - std_map b t) <= c * Rabs (s - t)) -> 101 / 100 * (9 / 8) <= c.
+Proof. intros h; assert (l := h 1 _ Rlt_0_1 (fun s t => std_map_lipschitz 1 s t Rlt_0_1)); lra. Qed.

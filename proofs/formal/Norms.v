@@ -61,7 +61,8 @@ by rewrite sumZr (rest i hp); ring.
 Qed.
 
 (* From l_1 to l_infinity: max p_i q_i, attained by unit vectors.
-   Part of: softmax.norms, softmax.lipschitz. *)
+   Part of: softmax.norms, softmax.lipschitz.
+   No twin: attained, as the statement says. *)
 Theorem jacobian_sup_l1 p i M : law p -> (forall j, p j * (1 - p j) <= M) ->
   (forall v, Rabs (jacobian p v i) <= M * (\sum_j Rabs (v j))) /\ jacobian p (unit_vector i) i = p i * (1 - p i).
 Proof.
@@ -146,7 +147,8 @@ Qed.
 End Norms.
 
 (* Attained, from l_infinity to l_1, by two equal weights and (1, -1).
-   Part of: softmax.norms-attained. *)
+   Part of: softmax.norms-attained.
+   No twin: an equality at a witness. *)
 Theorem sup_l1_attained : let p := fun _ : bool => / 2 in let v := fun b : bool => if b then 1 else -1 in
   \sum_i Rabs (jacobian p v i) = 1.
 Proof.
@@ -156,7 +158,8 @@ have -> : / 2 * (-1 - (/ 2 * 1 + / 2 * -1)) = - / 2 by field.
 by rewrite Rabs_Ropp Rabs_pos_eq; lra.
 Qed.
 
-(* Twin: a quarter, the constant of one sigmoid, from l_2 to l_2. *)
+(* Twin: a quarter, the constant of one sigmoid, from l_2 to l_2.
+   Twin of: jacobian_norm, jacobian_norm_half. *)
 Theorem not_quarter : ~ forall (I : finType) (p v : I -> R), law p ->
   dot (jacobian p v) (jacobian p v) <= (/ 4) ^ 2 * dot v v.
 Proof.
@@ -166,7 +169,8 @@ suff : law (fun _ : bool => / 2) by move/k; lra.
 by split=> [b|]; rewrite ?big_bool /=; lra.
 Qed.
 
-(* Twin: with weights of sum 9 / 10 the l_infinity norm exceeds its bound; three equal weights. *)
+(* Twin: with weights of sum 9 / 10 the l_infinity norm exceeds its bound; three equal weights.
+   Twin of: jacobian_sup. *)
 Theorem not_unnormalised : ~ forall (I : finType) (p : I -> R) i, (forall j, 0 <= p j) -> \sum_j p j = 9 / 10 ->
   forall v c, (forall j, Rabs (v j) <= c) -> Rabs (jacobian p v i) <= 2 * (p i * (9 / 10 - p i)) * c.
 Proof.
@@ -177,7 +181,8 @@ by rewrite Rabs_pos_eq; lra.
 Qed.
 
 (* Twin: a variance of up to a quarter of the squared length is reached, so that nine tenths of the bound are too
-   few. *)
+   few.
+   Twin of: variance_quarter. *)
 Theorem not_variance_near : ~ forall (I : finType) (p v : I -> R) l u, law p -> (forall i, l <= v i <= u) ->
   variance p v <= 9 / 10 * (/ 4 * (u - l) ^ 2).
 Proof.
@@ -187,7 +192,8 @@ suff : law (fun _ : bool => / 2) by move=> /k /(_ (fun b => ltac:(case: b; lra))
 by split=> [b|]; rewrite ?big_bool /=; lra.
 Qed.
 
-(* Twin: from l_1 to itself without the factor two; equal weights, a unit vector. *)
+(* Twin: from l_1 to itself without the factor two; equal weights, a unit vector.
+   Twin of: jacobian_l1. *)
 Theorem not_l1_single : ~ forall (I : finType) (p v : I -> R) M, law p -> (forall j, p j * (1 - p j) <= M) ->
   \sum_i Rabs (jacobian p v i) <= M * (\sum_j Rabs (v j)).
 Proof.
@@ -198,7 +204,8 @@ have [_ ->] := jacobian_l1 half quarter.
 by rewrite big_bool /unit_vector /= Rabs_R1 Rabs_R0; lra.
 Qed.
 
-(* Twin: from l_infinity to l_1 half as much; [sup_l1_attained]. *)
+(* Twin: from l_infinity to l_1 half as much; [sup_l1_attained].
+   Twin of: jacobian_l1_sup. *)
 Theorem not_l1_sup_half : ~ forall (I : finType) (p v : I -> R) c, law p -> (forall j, Rabs (v j) <= c) ->
   \sum_i Rabs (jacobian p v i) <= c / 2.
 Proof.

@@ -276,7 +276,8 @@ by have := half i; have := Rabs_pos (p i - q i); nra.
 Qed.
 End Pinsker.
 
-(* Twins. Pinsker: 0.51 instead of 1/2, at weights 0.55 and 0.45 against equal ones. *)
+(* Twins. Pinsker: 0.51 instead of 1/2, at weights 0.55 and 0.45 against equal ones.
+   Twin of: pinsker. *)
 Theorem not_pinsker_near : ~ forall (I : finType) (p q : I -> R), law p -> law q -> dominated p q ->
   51 / 100 * l1 p q ^ 2 <= KL p q.
 Proof.
@@ -290,7 +291,8 @@ have : 55 / 100 * ln (55 / 100 / / 2) + 45 / 100 * ln (45 / 100 / / 2) - 51 / 10
 by lra.
 Qed.
 
-(* The divergence added instead of subtracted: a sure law, equal weights and no potential. *)
+(* The divergence added instead of subtracted: a sure law, equal weights and no potential.
+   Twin of: reference_gap. *)
 Theorem not_reference_gap_sign : ~ forall (I : finType) (q a p : I -> R), law q -> law p -> dominated p q ->
   KL p q - mean p a = - KL p (gibbs_law q a) - ln (gibbs_sum q a).
 Proof.
@@ -307,7 +309,8 @@ have : 0 < ln 2 by rewrite -ln_1; apply: ln_increasing; lra.
 by rewrite ln_1; lra.
 Qed.
 
-(* The symmetrised divergence without the temperature, which is two. *)
+(* The symmetrised divergence without the temperature, which is two.
+   Twin of: jeffreys. *)
 Theorem not_jeffreys_unit_factor : ~ forall (I : finType) (x y : I -> R) tau, 0 < tau -> inhabited I ->
   let p := softmax (fun i => x i / tau) in let q := softmax (fun i => y i / tau) in
   KL p q + KL q p = \sum_i ((p i - q i) * (x i - y i)).
@@ -326,7 +329,8 @@ have : 0 < (exp (1 / 2) - 1) / (2 * (exp (1 / 2) + 1)) by apply: Rdiv_lt_0_compa
 by lra.
 Qed.
 
-(* Twin: three for the two in the second bound; scores 1/2, -1/2 and the other way round. *)
+(* Twin: three for the two in the second bound; scores 1/2, -1/2 and the other way round.
+   Twin of: cocoercive. *)
 Theorem not_cocoercive_triple : ~ forall (I : finType) (x y : I -> R) tau, 0 < tau -> inhabited I ->
   let p := softmax (fun i => x i / tau) in let q := softmax (fun i => y i / tau) in
   3 * tau * (\sum_i (p i - q i) ^ 2) <= \sum_i ((p i - q i) * (x i - y i)).
@@ -341,7 +345,8 @@ have : 0 < 3 * 1 * ((u / (u + v) - v / (v + u)) * ((u / (u + v) - v / (v + u)) *
 by lra.
 Qed.
 
-(* Twin: a law with mass where the prior has none; its divergence would be infinite and here counts nothing. *)
+(* Twin: a law with mass where the prior has none; its divergence would be infinite and here counts nothing.
+   Twin of: gibbs_prior, softmax_prior. *)
 Theorem not_gibbs_undominated : ~ forall (I : finType) (q s : I -> R) tau p, 0 < tau -> law q -> law p ->
   mean p s - tau * KL p q <= tau * ln (gibbs_sum q (fun i => s i / tau)).
 Proof.
@@ -354,7 +359,8 @@ rewrite /gibbs_sum /KL /mean !big_bool /q /p /= /Rdiv Rinv_1 Rinv_0 !Rmult_0_l !
 by rewrite !Rmult_1_l ?Rplus_0_r ln_1; lra.
 Qed.
 
-(* Twin: two per cent more; equal scores, weights 55/100 and 45/100. *)
+(* Twin: two per cent more; equal scores, weights 55/100 and 45/100.
+   Twin of: strong_concavity. *)
 Theorem not_strong_concavity_near : ~ forall (I : finType) (s : I -> R) tau p, 0 < tau -> law p ->
   let best := softmax (fun i => s i / tau) in
   51 / 100 * tau * l1 p best ^ 2 <= objective s tau best - objective s tau p.

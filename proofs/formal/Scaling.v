@@ -41,6 +41,19 @@ End Norm.
 
 Definition apply_matrix (K L : finType) (V : L -> K -> R) (u : K -> R) (l : L) := \sum_k (V l k * u k).
 
+(* The output for tokens of a ball of radius r, by that of the unit ball, where the form is r^2 times as large. *)
+Lemma output_scaled (K M : finType) (B : K -> K -> R) (w : M -> R) (z : M -> K -> R) i r : 0 < r ->
+  output B w z (z i) =
+  fun k => r * output (fun k l => r ^ 2 * B k l) w (fun j k => / r * z j k) (fun k => / r * z i k) k.
+Proof.
+move=> r0; apply: functional_extensionality => k; rewrite /output /centre /seen.
+set B' := fun k l => r ^ 2 * B k l.
+have -> : (fun j => form B' (fun k => / r * z i k) (fun k => / r * z j k)) = (fun j => form B (z i) (z j)).
+  apply: functional_extensionality => j; rewrite /form /dot /T; apply: sum_ext => l.
+  rewrite -!sumZr; apply: sum_ext => m; rewrite /B'; field; lra.
+by rewrite -meanZ; apply: mean_ext => j; field; lra.
+Qed.
+
 (* A constant for r^2 B on the unit ball serves for B on the ball of radius r, times the norm of V; costs are lengths,
    or powers of them. *)
 Lemma scaled (K L I J : finType) (f : R -> R) (B : K -> K -> R) (V : L -> K -> R) C v r (p : I -> R) (q : J -> R)
@@ -64,13 +77,7 @@ have i0 : 0 <= / r by left; apply: Rinv_0_lt_compat.
 pose x' i k := / r * x i k; pose y' j k := / r * y j k; pose B' k l := r ^ 2 * B k l.
 have ball (M : finType) (z : M -> K -> R) i : norm (z i) <= r -> norm (fun k => / r * z i k) <= 1.
   by move=> h; rewrite norm_scale //; have := Rmult_le_compat_l _ _ _ i0 h; rewrite Rinv_l; lra.
-have same (M : finType) (w : M -> R) (z : M -> K -> R) i :
-  output B w z (z i) = fun k => r * output B' w (fun j k => / r * z j k) (fun k => / r * z i k) k.
-  apply: functional_extensionality => k; rewrite /output /centre /seen.
-  have -> : (fun j => form B' (fun k => / r * z i k) (fun k => / r * z j k)) = (fun j => form B (z i) (z j)).
-    apply: functional_extensionality => j; rewrite /form /dot /T; apply: sum_ext => l.
-    rewrite -!sumZr; apply: sum_ext => m; rewrite /B'; field; lra.
-  by rewrite -meanZ; apply: mean_ext => j; field; lra.
+have same (M : finType) (w : M -> R) (z : M -> K -> R) i := output_scaled B w z i r0.
 case: (W1_exists (C := fun i j => f (norm (minus (x' i) (y' j)))) hp hq) => [i j|before' hb'].
   exact: f0 (norm_ge0 _).
 case: (W1_exists (C := fun i j => f (norm (minus (output B' p x' (x' i)) (output B' q y' (y' j))))) hp hq) =>
@@ -85,7 +92,7 @@ have l2 : after <= f v * f r * after'.
   have -> : minus (apply_matrix V (output B p x (x i))) (apply_matrix V (output B q y (y j))) =
       apply_matrix V (fun k => r * minus (output B' p x' (x' i)) (output B' q y' (y' j)) k).
     apply: functional_extensionality => l; rewrite /minus /apply_matrix -sumB; apply: sum_ext => k.
-    by rewrite (same _ p x i) (same _ q y j) /x' /y'; ring.
+    by rewrite (same _ p x i) (same _ q y j) /x' /y' /B'; ring.
   have n0 := norm_ge0 (minus (output B' p x' (x' i)) (output B' q y' (y' j))).
   rewrite Rmult_assoc -(mult r) ?(Rlt_le _ _ r0) //; last by left.
   rewrite -mult //; last by apply: Rmult_le_pos; lra.

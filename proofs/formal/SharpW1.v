@@ -36,6 +36,21 @@ Definition output z x := centre (seen z x) z.
 End Cloud.
 End Form.
 
+(* The weights are a law, and the output is a quotient of sums. *)
+Lemma seen_law (K I : finType) (B : K -> K -> R) (w : I -> R) z x : law w -> law (seen B w z x).
+Proof. by move=> hw; apply: tilt_law. Qed.
+
+Lemma output_quotient (K I : finType) (B : K -> K -> R) (w : I -> R) (z : I -> K -> R) x k :
+  let score y := \sum_i \sum_j (x i * B i j * y j) in
+  output B w z x k = (\sum_j (w j * exp (score (z j)) * z j k)) / (\sum_j (w j * exp (score (z j)))).
+Proof.
+move=> score; have e j : form B x (z j) = score (z j).
+  rewrite /form /dot /T /score sum_exchange; apply: sum_ext => l; rewrite -sumZr; apply: sum_ext => m; ring.
+rewrite /output /centre /seen /mean /tilt /density /mass /mean /Rdiv -sumZr.
+have -> : \sum_j (w j * exp (form B x (z j))) = \sum_j (w j * exp (score (z j))) by apply: sum_ext => j; rewrite e.
+by apply: sum_ext => j; rewrite e; ring.
+Qed.
+
 Section Static.
 Variables (K I : finType) (B : K -> K -> R) (w : I -> R) (a : R) (z : I -> K -> R).
 Hypothesis hw : law w.

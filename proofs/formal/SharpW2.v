@@ -3,12 +3,13 @@
 
    Reader's checklist: as in [SharpW1]; [W1] is used with squared distances as costs, so that it is the square of W_2,
    and the constant is squared; M is any number of which the square is at least that of which the root is taken, for all
-   u between 0 and 1. R = 1, V = I; the claim is about all laws on the ball, and also measures how near clouds come. *)
+   u between 0 and 1. The claim is about all laws on the ball, and also measures how near clouds come. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
 From Coq Require Import Reals Lra Psatz FunctionalExtensionality.
 From Coquelicot Require Import Coquelicot.
-From Attention Require Import Finite Softmax Euclid Jacobian Tilt Transport SharpW1 DetourLeast Least IntervalStd.
+From Attention Require Import Finite Softmax Euclid Jacobian Tilt Transport SharpW1 Scaling DetourLeast Least
+  IntervalStd.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Open Scope R_scope.
@@ -338,8 +339,32 @@ have g2 : 0 <= 1 + 4 * a ^ 2 * v * (1 - v).
 exact: Rmult_le_compat.
 Qed.
 
+(* For every radius and value matrix: a = b r^2, and v times the constant.
+   Part of: lipschitz.refined-w2. *)
+Theorem attention_W2_scaled (K L I J : finType) (B : K -> K -> R) (V : L -> K -> R) b v r M (p : I -> R) (q : J -> R)
+  (x : I -> K -> R) (y : J -> K -> R) before after : let a := b * r ^ 2 in
+  0 < r -> 0 <= b -> 0 <= v ->
+  (forall u, norm (T B u) <= b * norm u) -> (forall u, norm (apply_matrix V u) <= v * norm u) ->
+  law p -> law q -> (forall i, norm (x i) <= r) -> (forall j, norm (y j) <= r) ->
+  W1 (fun i j => norm (minus (x i) (y j)) ^ 2) p q before ->
+  W1 (fun i j => norm (minus (apply_matrix V (output B p x (x i))) (apply_matrix V (output B q y (y j)))) ^ 2) p q
+    after ->
+  (0 <= M -> (forall u, 0 <= u <= 1 -> (exp (2 * a) * (1 - u) + u) * (1 + 4 * a ^ 2 * u * (1 - u)) <= M ^ 2) ->
+    after <= v ^ 2 * (a + M) ^ 2 * before) /\
+  after <= v ^ 2 * (a + exp a * (1 + a)) ^ 2 * before.
+Proof.
+move=> a r0 b0 v0 hB hV hp hq hx hy hb ha; have a0 : 0 <= a := Rmult_le_pos _ _ b0 (pow2_ge_0 r).
+have up s t : 0 <= s <= t -> 0 <= s ^ 2 <= t ^ 2.
+  by move=> [s0 st]; split; [apply: pow2_ge_0 | apply: pow_incr].
+have mult s t : 0 <= s -> 0 <= t -> (s * t) ^ 2 = s ^ 2 * t ^ 2 by move=> _ _; ring.
+by split=> [M0 bound|]; apply: (scaled r0 v0 (pow2_ge_0 _) up mult _ hV hp hq hx hy hb ha) => x' y' before'
+  after' B' hx' hy'
+  hb' ha'; have [one two] := attention_W2 M a0 (fun u => norm_scaled r u hB) hp hq hx' hy' hb' ha'; [apply: one |].
+Qed.
+
 (* Twin: 1 + 2a, the constant of the largest displacement, does not serve in the mean square; a = 3, an atom of mass
-   1/1000 far from the other and moved by 1/10. *)
+   1/1000 far from the other and moved by 1/10.
+   Twin of: attention_W2, attention_W2_scaled. *)
 Theorem not_polynomial_square : ~ forall (K I : finType) (B : K -> K -> R) (w : I -> R) a (x y : I -> K -> R), law w ->
   0 <= a -> (forall u, norm (T B u) <= a * norm u) -> (forall i, norm (x i) <= 1) -> (forall i, norm (y i) <= 1) ->
   mean w (fun i => norm (minus (output B w x (x i)) (output B w y (y i))) ^ 2) <=

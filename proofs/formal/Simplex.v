@@ -24,12 +24,6 @@ Definition velocity W x i k := pull W x i k - dot (pull W x i) (x i) * x i k.
 Definition SA beta x i j := softmax (fun m => beta * dot (x i) (x m)) j.
 Definition USA beta x i j := exp (beta * dot (x i) (x j)) / INR #|I|.
 
-Lemma sum_const c : \big[Rplus/0]_(i : I) c = INR #|I| * c.
-Proof.
-rewrite big_const; elim: #|I| => [|m ih]; first by rewrite /=; ring.
-by rewrite S_INR iterS ih; ring.
-Qed.
-
 Lemma sum_if i (c : R) : \sum_j (if j == i then c else 0) = c.
 Proof. by rewrite -big_mkcond big_pred1_eq. Qed.
 
@@ -90,7 +84,8 @@ Qed.
 End Simplex.
 
 (* The scalar equation in closed form, g = 1 - rho, for functions with the derivatives of Ei and E_1.
-   Part of: equiangular.time. *)
+   Part of: equiangular.time.
+   No twin: an identity. *)
 Theorem simplex_time (Ei E1 g : R -> R) n beta c T : 1 < n -> c = n / (n - 1) -> 0 < beta -> 0 <= T ->
   (forall z, 0 < z -> is_derive Ei z (exp z / z)) -> (forall z, 0 < z -> is_derive E1 z (- exp (- z) / z)) ->
   (forall t, 0 <= t <= T -> 0 < g t < c) ->
@@ -172,12 +167,14 @@ have i0 := Rinv_0_lt_compat _ p; split=> //; split.
 by rewrite /clusters /together /E => -> -> ->; split; split; interval with (i_prec 40).
 Qed.
 
-(* Twin: the threshold is not exp(beta (1 - m)) = 1; three tokens, m = 1/2 and exp(beta (1 - m)) = 3/2. *)
+(* Twin: the threshold is not exp(beta (1 - m)) = 1; three tokens, m = 1/2 and exp(beta (1 - m)) = 3/2.
+   Twin of: clusters_slower, threshold_identity. *)
 Theorem not_threshold_without_overlap : ~ forall n m E, 2 < n -> 0 < m < 1 -> 0 < E ->
   ((1 + m) / (1 + E) < ((n - 1) * m + 1) / (E + n - 1) <-> 1 < E).
 Proof. by move=> h; have [_] := h 3 (1 / 2) (3 / 2) ltac:(lra) ltac:(lra) ltac:(lra); lra. Qed.
 
-(* Twin: one of two tokens counted, at orthogonal tokens. *)
+(* Twin: one of two tokens counted, at orthogonal tokens.
+   Twin of: simplex_field. *)
 Theorem not_field_once : ~ forall (I K : finType) (x : I -> K -> R) rho beta i j, simplex x rho -> j != i ->
   dot (velocity (USA beta x) x i) (x j) + dot (velocity (USA beta x) x j) (x i) =
   1 / INR #|I| * exp (beta * rho) * (1 - rho) * ((INR #|I| - 1) * rho + 1).

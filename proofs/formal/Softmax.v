@@ -127,6 +127,15 @@ have -> : KL p (softmax x) = \sum_i (p i * ln (p i) + (lse x * p i + (-1 / tau) 
 rewrite !sumD !sumZ (proj2 hp) /objective /entropy /mean; field; lra.
 Qed.
 
+(* The entropy of softmax, by its scores. *)
+Lemma entropy_softmax s : inhabited I -> entropy (softmax s) = lse s - mean (softmax s) s.
+Proof.
+move=> point; have hp := softmax_law point s.
+have -> : mean (softmax s) s = \sum_i (softmax s i * ln (softmax s i) + lse s * softmax s i).
+  by apply: sum_ext => i; rewrite ln_softmax //; ring.
+by rewrite sumD sumZ (proj2 hp) /entropy; ring.
+Qed.
+
 (* Gibbs: the maximum of F over all laws is tau lse(s / tau), at softmax(s / tau) and nowhere else.
    Part of: softmax.prior. *)
 Theorem gibbs s tau p : 0 < tau -> law p ->
@@ -140,7 +149,8 @@ by rewrite -(KL_eq0 hp hq q0); split=> h; nra.
 Qed.
 End Softmax.
 
-(* Twin: the gap without the temperature, which is two; a sure law and equal scores. *)
+(* Twin: the gap without the temperature, which is two; a sure law and equal scores.
+   Twin of: gap_identity. *)
 Theorem not_gap_without_temperature : ~ forall (I : finType) (s : I -> R) tau p, 0 < tau -> law p ->
   tau * lse (fun i => s i / tau) - objective s tau p = KL p (softmax (fun i => s i / tau)).
 Proof.
@@ -154,11 +164,32 @@ have : 0 < ln 2 by rewrite -ln_1; apply: ln_increasing; lra.
 by lra.
 Qed.
 
-(* Twin: scores that are multiplied and not shifted; ln 2 and 0, twice. *)
+(* Twin: scores that are multiplied and not shifted; ln 2 and 0, twice.
+   Twin of: softmax_shift. *)
 Theorem not_softmax_scaled : ~ forall (I : finType) (s : I -> R) i, softmax (fun j => 2 * s j) i = softmax s i.
 Proof.
 move=> h; have := h [finType of bool] (fun b => if b then ln 2 else 0) true.
 rewrite /softmax /normaliser !big_bool /= Rmult_0_r exp_0.
 have -> : 2 * ln 2 = ln 2 + ln 2 by ring.
 by rewrite exp_plus exp_ln; lra.
+Qed.
+
+(* Twin: without a score there is no law, the sum of no weights is zero.
+   Twin of: softmax_law. *)
+Theorem not_law_of_none : ~ forall (I : finType) (s : I -> R), law (softmax s).
+Proof.
+move=> h; have [_] := h [finType of void] (fun=> 0); rewrite big1 => [|[]]; lra.
+Qed.
+
+(* Twin: the value without the temperature, which is two; two equal scores and weights.
+   Twin of: gibbs. *)
+Theorem not_value_without_temperature : ~ forall (I : finType) (s : I -> R) tau p, 0 < tau -> law p ->
+  objective s tau p <= lse (fun i => s i / tau).
+Proof.
+have two : 0 < 2 by lra.
+move=> h; have := h [finType of bool] (fun=> 0) 2 _ two (softmax_law (inhabits true) (fun=> 0 / 2)).
+rewrite (proj2 (proj2 (gibbs (fun _ : bool => 0) two (softmax_law (inhabits true) (fun=> 0 / 2)))) (fun i => erefl)).
+rewrite /lse /normaliser big_bool; have -> : 0 / 2 = 0 by field.
+have : 0 < ln (1 + 1) by rewrite -ln_1; apply: ln_increasing; lra.
+rewrite exp_0 /=; lra.
 Qed.

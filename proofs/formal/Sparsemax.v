@@ -121,7 +121,8 @@ by have -> : \sum_i q i ^ 2 = \sum_i p i ^ 2; [apply: sum_ext => i; rewrite eq |
 Qed.
 End Sparsemax.
 
-(* Twin: no smaller constant; the vertices are their own images. *)
+(* Twin: no smaller constant; the vertices are their own images.
+   Twin of: sparsemax_lipschitz. *)
 Theorem not_lipschitz_near : ~ forall (I : finType) (s t p q : I -> R), sparsemax s p -> sparsemax t q ->
   distance2 p q <= 99 / 100 * distance2 s t.
 Proof.
@@ -135,7 +136,8 @@ have hy : sparsemax y y.
 by move=> h; have := h [finType of bool] x y x y hx hy; rewrite /distance2 !big_bool /x /y /=; lra.
 Qed.
 
-(* Twin: the loss is not bounded below by more than half of the squared distance; the vertices of two scores. *)
+(* Twin: the loss is not bounded below by more than half of the squared distance; the vertices of two scores.
+   Twin of: fenchel_young. *)
 Theorem not_loss_near : ~ forall (I : finType) (s p q : I -> R), sparsemax s p -> law q ->
   51 / 100 * distance2 q p <= loss s p q.
 Proof.
@@ -145,4 +147,15 @@ have hx : sparsemax x x.
   by rewrite /threshold Rminus_0_r Rmax_left // /x; case: b; lra.
 have hq : law (fun b : bool => if b then 0 else 1) by split=> [[]|]; rewrite ?big_bool /=; lra.
 by move=> h; have := h [finType of bool] x x _ hx hq; rewrite /distance2 /loss !big_bool /x /=; lra.
+Qed.
+
+(* Twin: one per cent nearer than every law, itself among them; scores 2 and 0, projected to 1 and 0.
+   Twin of: projection. *)
+Theorem not_projection_near : ~ forall (I : finType) (s p q : I -> R), sparsemax s p -> law q ->
+  distance2 p s <= 99 / 100 * distance2 q s.
+Proof.
+pose s (b : bool) := if b then 2 else 0; pose p (b : bool) := if b then 1 else 0.
+have hp : sparsemax s p.
+  exists 1; split=> [[]|]; rewrite ?big_bool /threshold /s /p /=; [rewrite Rmax_left | rewrite Rmax_right |]; lra.
+move=> h; have := h _ s p p hp (sparsemax_law hp); rewrite /distance2 !big_bool /s /p /=; lra.
 Qed.

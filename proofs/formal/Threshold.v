@@ -102,7 +102,8 @@ by rewrite one count => k; apply: (Rmult_eq_reg_l (INR #|I|)); [rewrite -k Rinv_
 Qed.
 End Threshold.
 
-(* Twin: the upper end with n to the power - alpha; order two, two equal scores, threshold 1/2. *)
+(* Twin: the upper end with n to the power - alpha; order two, two equal scores, threshold 1/2.
+   Twin of: entmax_bracket. *)
 Theorem not_bracket_power : ~ forall (I : finType) alpha (s p : I -> R) nu m, 1 < alpha -> (forall j, s j = s m) ->
   (forall i, p i = shape alpha s nu i) -> \sum_i p i = 1 ->
   nu - s m = (1 - Rpower (INR #|I|) (- alpha)) / (alpha - 1).

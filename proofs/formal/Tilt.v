@@ -123,7 +123,8 @@ have -> : mean p (fun j => a j * (a j - m)) = mean p (fun j => a j ^ 2 + - m * a
 by rewrite meanD meanZ -/m; ring.
 Qed.
 
-(* Twin: the mean square stands for the variance; one atom. *)
+(* Twin: the mean square stands for the variance; one atom.
+   Twin of: tilt_derivative, tilt_variance_slope. *)
 Theorem not_slope_mean_square : ~ forall (I : finType) (w a : I -> R) x, law w ->
   is_derive (fun t => mean (tilt w (fun j => t * a j)) a) x (mean (tilt w (fun j => x * a j)) (fun j => a j ^ 2)).
 Proof.

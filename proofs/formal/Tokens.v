@@ -110,7 +110,8 @@ have -> : dot (x i) w * (W i j * (1 - dot (x i) (x j))) = W i j * (dot (x i) w -
 by apply: Rmult_le_compat_l => //; have := low j; lra.
 Qed.
 
-(* Twin: below the hyperplane the lowest token does not rise; tokens -1 and 1 on the line. *)
+(* Twin: below the hyperplane the lowest token does not rise; tokens -1 and 1 on the line.
+   Twin of: lowest_rises. *)
 Theorem not_rising_below : ~ forall (I K : finType) (W : I -> I -> R) (x : I -> K -> R) (w : K -> R) i,
   (forall j, norm (x j) = 1) -> (forall j, 0 <= W i j) -> (forall j, dot (x i) w <= dot (x j) w) ->
   0 <= dot (x i) w * (\sum_j (W i j * (1 - dot (x i) (x j)))).
@@ -122,11 +123,13 @@ apply: k => [b|b|b]; [|lra|rewrite !d; case: b; lra].
 by rewrite /norm d; case: b; [rewrite Rmult_1_l sqrt_1 | have -> : -1 * -1 = 1 by [ring]; rewrite sqrt_1].
 Qed.
 
-(* Twin: not bounded by 1000, as derivatives of a layer would be that had such a constant. *)
+(* Twin: not bounded by 1000, as derivatives of a layer would be that had such a constant.
+   Twin of: slope_three. *)
 Theorem not_bounded_slope : ~ forall c, (1 + 2 * c ^ 2) / 3 <= 1000.
 Proof. by move=> h; have := h 40; lra. Qed.
 
-(* Twin: nearer by one per cent than two opposite tokens; 1 and -1. *)
+(* Twin: nearer by one per cent than two opposite tokens; 1 and -1.
+   Twin of: two_tokens_nearer. *)
 Theorem not_two_tokens_near : ~ forall B x y, x <> y ->
   Rabs ((two B x y - two B y x) / (x - y)) <= 99 / 100 * Rabs (tanh (B / 4 * (x - y) ^ 2)).
 Proof.

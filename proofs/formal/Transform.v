@@ -94,8 +94,28 @@ apply: Rmult_le_compat_l => //; apply: Rmult_le_pos => //; apply: Rmult_le_pos; 
 by have := Rmult_le_pos _ _ D0 l0; lra.
 Qed.
 
-(* Twin: the density alone, without the slope of the potential; a light atom moved from 1 to 9/10 where the potential
-   is the place. *)
+(* A light atom that is moved from 1 to 9/10, where the potential is the place. *)
+Definition place (s : option bool) := if s is Some b then if b then 1 else 9 / 10 else 0.
+
+Lemma light_atom w : let p := fun b : bool => if b then 9 / 10 else 1 / 10 in
+  let d := fun s t => Rabs (place s - place t) in
+  let x := fun b : bool => if b then None else Some true in let y := fun b : bool => if b then None else Some false in
+  law p /\ (forall s, 0 <= place s <= 1) /\ (W1 (fun i j => d (x i) (y j)) p p w -> exp 1 * w <
+    mean (tilt p (fun i => place (x i))) (fun i => place (x i)) -
+    mean (tilt p (fun j => place (y j))) (fun j => place (y j))).
+Proof.
+move=> p d x y; have hp : law p by split=> [[]|]; rewrite ?big_bool /p /=; lra.
+split=> //; split=> [[[]|]|hw] /=; try lra.
+have le : w <= 1 / 100.
+  apply: Rle_trans (proj1 hw _ (stay_coupling hp)) _; rewrite /cost !big_bool /= /d /place /p /=.
+  by rewrite Rminus_0_r Rabs_R0 (Rabs_pos_eq (1 - 9 / 10)); lra.
+apply: (Rle_lt_trans _ (exp 1 * (1 / 100))); first by apply: Rmult_le_compat_l => //; left; apply: exp_pos.
+rewrite /mean !big_bool /tilt /density /mass /mean !big_bool /p /x /y /place /=.
+by interval with (i_prec 40).
+Qed.
+
+(* Twin: the density alone, without the slope of the potential; [light_atom].
+   Twin of: transform_W1. *)
 Theorem not_transform_without_slope : ~ forall (X : Type) (d : X -> X -> R) (pot : X -> R) (f : X -> R) D l o top
     (I J : finType) (x : I -> X) (y : J -> X) p q w,
   (forall s t, 0 <= d s t <= D) -> 0 <= l -> (forall s t, Rabs (pot s - pot t) <= l * d s t) ->
@@ -104,22 +124,16 @@ Theorem not_transform_without_slope : ~ forall (X : Type) (d : X -> X -> R) (pot
   mean (tilt p (fun i => pot (x i))) (fun i => f (x i)) - mean (tilt q (fun j => pot (y j))) (fun j => f (y j)) <=
   exp o * w.
 Proof.
-pose at_ (s : option bool) := if s is Some b then if b then 1 else 9 / 10 else 0.
-pose d s t := Rabs (at_ s - at_ t); pose p (b : bool) := if b then 9 / 10 else 1 / 10.
+pose d s t := Rabs (place s - place t).
 pose x (b : bool) := if b then None else Some true; pose y (b : bool) := if b then None else Some false.
-have hp : law p by split=> [[]|]; rewrite ?big_bool /p /=; lra.
-have in_ s : 0 <= at_ s <= 1 by case: s => [[]|] /=; lra.
+have [hp [in_ _]] := light_atom 0; set p := fun b : bool => _ in hp.
 case: (W1_exists (C := fun i j => d (x i) (y j)) hp hp) => [i j|w hw]; first exact: Rabs_pos.
-have le : w <= 1 / 100.
-  apply: Rle_trans (proj1 hw _ (stay_coupling hp)) _; rewrite /cost !big_bool /= /d /at_ /p /=.
-  by rewrite Rminus_0_r Rabs_R0 (Rabs_pos_eq (1 - 9 / 10)); lra.
-move=> h; have := h _ d at_ at_ 1 1 1 1 _ _ x y p p w.
+have [_ [_ gap]] := light_atom w.
+have g : exp 1 * w < mean (tilt p (fun i => place (x i))) (fun i => place (x i)) -
+  mean (tilt p (fun j => place (y j))) (fun j => place (y j)) := gap hw.
+move=> h; have := h _ d place place 1 1 1 1 _ _ x y p p w.
 move=> /(_ (fun s t => ltac:(split; [exact: Rabs_pos | have := in_ s; have := in_ t; move=> *; apply: Rabs_le; lra]))).
 move=> /(_ ltac:(lra)) /(_ (fun s t => ltac:(rewrite Rmult_1_l; exact: Rle_refl))).
 move=> /(_ (fun s => ltac:(have := in_ s; lra))) /(_ (fun s t => Rle_refl _)) /(_ hp hp hw).
-rewrite /mean !big_bool /tilt /density /mass /mean !big_bool /p /x /y /at_ /= => k.
-have : exp 1 * (1 / 100) < 9 / 10 * (exp 0 / (9 / 10 * exp 0 + 1 / 10 * exp 1)) * 0 + 1 / 10 * (exp 1 / (9 / 10 *
-    exp 0 + 1 / 10 * exp 1)) * 1 - (9 / 10 * (exp 0 / (9 / 10 * exp 0 + 1 / 10 * exp (9 / 10))) * 0 +
-    1 / 10 * (exp (9 / 10) / (9 / 10 * exp 0 + 1 / 10 * exp (9 / 10))) * (9 / 10)) by interval with (i_prec 40).
-by have := Rmult_le_compat_l _ _ _ (Rlt_le _ _ (exp_pos 1)) le; lra.
+by lra.
 Qed.

@@ -93,7 +93,8 @@ have -> : dual a b (fun i => f (x i)) (fun j => - f (y j)) = mean a (fun i => f 
 by apply=> i j; have := hf (x i) (y j); lra.
 Qed.
 
-(* Twin: potentials that are not feasible are no bound; one atom, cost zero, potential one. *)
+(* Twin: potentials that are not feasible are no bound; one atom, cost zero, potential one.
+   Twin of: weak_duality, certificate. *)
 Theorem not_weak_duality_infeasible : ~ forall (I J : finType) (C g : I -> J -> R) a b u v, coupling a b g ->
   dual a b u v <= cost C g.
 Proof.
@@ -104,7 +105,8 @@ rewrite /dual /mean /cost !e => k; suff : 1 * 1 + 1 * 0 <= 1 * 0 by lra.
 by apply: k; split; [move=> i j; lra | split=> i; rewrite e].
 Qed.
 
-(* Twin: a function of slope two; one atom at 1 and one at 0. *)
+(* Twin: a function of slope two; one atom at 1 and one at 0.
+   Twin of: slope_one. *)
 Theorem not_slope_two : ~ forall (I J : finType) (X : Type) (d : X -> X -> R) (x : I -> X) (y : J -> X) a b (f : X -> R)
     w,
   (forall p q, f p - f q <= 2 * d p q) -> W1 (fun i j => d (x i) (y j)) a b w ->

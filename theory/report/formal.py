@@ -1,8 +1,10 @@
 """Theorems that Coq checks: the files of ``proofs/formal``, with a manifest of what they state of which claim.
 
 A comment before a ``Theorem`` names claims: ``Claim: a.b.`` where the theorem says what the claim says or more, ``Part
-of: a.b, c.d.`` where it says less. The manifest has the hash of each file, the statement of each theorem, the axioms
-under them, the release of Coq and a fingerprint of the words of each claim, so that neither changes without the other.
+of: a.b, c.d.`` where it says less. A twin, ``Theorem not_...``, names what it is the twin of: ``Twin of: name, name.``;
+a theorem that names a claim has one, or says why not: ``No twin: reason.``. The manifest has the hash of each file, the
+statement of each theorem, the axioms under them, the release of Coq and a fingerprint of the words of each claim, so
+that neither changes without the other.
 A proof is about the statement and the verdict about the instrument; neither turns into the other.
 """
 
@@ -43,13 +45,39 @@ measured. Limits to a continuum and Gaussian integrals are in no file.
 MANIFEST = "manifest.json"
 
 _BANNED = ("Admitted", "admit", "give_up", "Axiom", "Axioms", "Parameter", "Parameters", "Conjecture", "bypass_check",
-           "Guard", "Positivity", "native_compute", "vm_cast_no_check")  # fmt: skip
+           "Guard", "Positivity", "native_compute", "vm_cast_no_check", "Infix", "Coercion")  # fmt: skip
+_LIBRARY = frozenset(
+    re.findall(
+        r"\S+",
+        """
+        R INR IZR PI Rplus Rmult Ropp Rminus Rinv Rdiv Rlt Rle Rgt Rge Rabs Rmax Rmin Rsqr Rpower pow powerRZ exp ln
+        sqrt sin cos tan sinh cosh tanh asin acos atan Req_EM_T Req_dec Rlt_dec Rle_dec is_lub is_derive Derive
+        ex_derive is_RInt RInt is_lim Lim continuous
+        Type Prop Set True False not and or iff ex all eq inhabited bool true false negb andb orb implb nat O option
+        Some None unit tt prod pair fst snd sum list List app flat_map In Nat add sub mul
+        finType eqType pred mem_pred injective bijective surjective cancel eq_op is_true addn subn muln expn leq ltn
+        modn ltn_pmod ltn0Sn ordinal Ordinal ord0 widen_ord nat_of_ord tag foldr enum index_enum filter bigop big
+        """,
+    )
+)  # that statements may stand on: no file gives one of these names another meaning
 _COMMENT = re.compile(r"\(\*(?:(?!\*\)).)*\*\)", re.DOTALL)
 _THEOREM = re.compile(r"^Theorem (\w+)(.*?\.)\s+Proof\.", re.DOTALL | re.MULTILINE)
-_NAMED = re.compile(r"^(Claim|Part of): ([a-z0-9., -]+?)\.$", re.MULTILINE)
+_NAMED = re.compile(r"^(Claim|Part of|Twin of): ([\w., -]+?)\.$", re.MULTILINE)
+_NO_TWIN = re.compile(r"^No twin: (.+?)\.$", re.MULTILINE | re.DOTALL)
+_DEFINED = re.compile(
+    r"\b(?:Definition|(?:Co)?Fixpoint|(?:Co)?Inductive|Variant|Record|Structure|Class|Instance|Let|Lemma|Theorem|Fact"
+    r"|Remark|Corollary|Proposition|Example|Canonical|Notation|Ltac|with)\s+([\w']+)"
+)
+_BUILT = re.compile(r"\b(?:(?:Co)?Inductive|Variant|Record|Structure|Class)\b((?:[^.]|\.(?!\s|$))*)")
+_BOUND = re.compile(
+    r"\b(?:forall|fun|exists|let|Variables?|Types?|Hypothes[ei]s)\s+((?:[\w']+\s+)*?[\w']+)\s*(?=:|,|=>|\()"
+    r"|\(((?:[\w']+\s+)*?[\w']+)\s*:(?!=)"
+    r"|\)\s+((?:[\w']+\s+)*?[\w']+)\s*(?=,|:|=>)"
+)
+_SHOWN_AS = re.compile(r'\b(?:Notation|where)\s+"([^"]*)"')
 _SENTENCE = re.compile(
     r"(?:^|\.\s)\s*(?:(?:#\[[^]]*\]|Local|Global|Polymorphic|Monomorphic)\s*)*"
-    r"(Section|End|Hypothesis|Hypotheses|Context|Variables?|Theorem)\b((?:[^.]|\.(?!\s|$))*)",
+    r"(Section|Module|End|Hypothesis|Hypotheses|Context|Variables?|Theorem)\b((?:[^.]|\.(?!\s|$))*)",
     re.MULTILINE,
 )
 _GROUP = re.compile(r"([\w' ]+):([^():]*)")
@@ -58,13 +86,18 @@ _SHOWN = 6  # chosen: lines of Coq's that say why it rejects a file
 
 @dataclass(frozen=True, slots=True)
 class Theorem:
-    """A theorem as its file has it: its statement in one line, the claims that it proves, whole or in part."""
+    """A theorem as its file has it: its statement in one line, the claims that it proves, whole or in part, its twins.
+
+    ``twin_of`` names theorems of which this one refutes another version; ``no_twin`` is the reason why it has none.
+    """
 
     file: str
     name: str
     statement: str
     proves: tuple[str, ...]
     part_of: tuple[str, ...]
+    twin_of: tuple[str, ...] = ()
+    no_twin: str = ""
 
     @property
     def claims(self) -> tuple[str, ...]:
@@ -136,13 +169,20 @@ def _source(path: Path) -> Source:
         said = re.sub(r"\s*\*\)$", "", re.sub(r"\n\s+", "\n", before[-1].group())).removeprefix("(* ") if before else ""
         named = {kind: tuple(claims.split(", ")) for kind, claims in _NAMED.findall(said)}
         statement = " ".join(_COMMENT.sub(" ", match[2]).split()).removesuffix(".")
-        proves, part_of = (named.get(kind, ()) for kind in ("Claim", "Part of"))
-        theorems.append(Theorem(path.stem, match[1], statement, proves, part_of))
+        proves, part_of, twin_of = (named.get(kind, ()) for kind in ("Claim", "Part of", "Twin of"))
+        reason = _NO_TWIN.search(said)
+        no_twin = " ".join(reason[1].split()) if reason else ""
+        theorems.append(Theorem(path.stem, match[1], statement, proves, part_of, twin_of, no_twin))
     return Source(path.stem, text, tuple(needs), tuple(theorems))
 
 
 def faults(sources: Sequence[Source]) -> Iterator[str]:
-    """Yield what no file may contain: axioms, gaps, and hypotheses of a section, which a statement does not show."""
+    """Yield what no file may contain.
+
+    These are axioms, gaps, hypotheses of a section, which a statement does not show, other meanings of names and
+    symbols of the libraries, twins that are no negations, and theorems about claims without a twin.
+    """
+    shown: set[str] = set()
     for source in sources:
         code = _COMMENT.sub(" ", source.text)
         for word in _BANNED:
@@ -150,21 +190,61 @@ def faults(sources: Sequence[Source]) -> Iterator[str]:
                 yield f"{source.name}.v: expected no {word}"
         if len(re.findall(r"^\s*Theorem\b", code, re.MULTILINE)) != len(source.theorems):
             yield f"{source.name}.v: expected every Theorem at the beginning of a line and before its Proof"
-        hidden: list[bool] = []
-        kinds = {"finType", "eqType", "Type", "R", "nat", "bool"}
-        for word, rest in _SENTENCE.findall(code):
-            if word == "Section":
-                hidden.append(False)
-            elif word == "End":
-                hidden.pop()
-            elif word.startswith("Variable"):  # of data: a variable of any other type may be a hypothesis
-                for names, kind in _GROUP.findall(rest):
-                    hidden[-1:] = [any(hidden[-1:]) or not kinds.issuperset(map(str.strip, kind.split("->")))]
-                    kinds.update(names.split() if kind.strip() in ("finType", "eqType", "Type") else ())
-            elif word != "Theorem":
-                hidden[-1:] = [True]
-            elif any(hidden):
-                yield f"{source.name}.v: expected the hypotheses of a Theorem in its statement, not in its section"
+        yield from _hidden(source.name, code)
+        for name in sorted(_named(code) & _LIBRARY):
+            yield f"{source.name}.v: expected {name} to be that of the libraries, got another one"
+        for symbol in _SHOWN_AS.findall(code):
+            if not symbol.startswith("\\") or symbol.split()[0] in shown:
+                yield f"{source.name}.v: expected no other meaning of a symbol, got the Notation {symbol}"
+            shown.add(symbol.split()[0])
+    yield from _untwinned([t for source in sources for t in source.theorems])
+
+
+def _hidden(name: str, code: str) -> Iterator[str]:
+    hidden: list[bool] = []
+    kinds = {"finType", "eqType", "Type", "R", "nat", "bool"}
+    for word, rest in _SENTENCE.findall(code):
+        if word == "Section":
+            hidden.append(False)
+        elif word == "Module":
+            if ":=" not in rest:
+                yield f"{name}.v: expected no Module, got Module{rest}"
+        elif word == "End":
+            if not hidden:
+                yield f"{name}.v: expected a Section before its End, got End{rest}"
+            del hidden[-1:]
+        elif word.startswith("Variable"):  # of data: a variable of any other type may be a hypothesis
+            for names, kind in _GROUP.findall(rest):
+                hidden[-1:] = [any(hidden[-1:]) or not kinds.issuperset(map(str.strip, kind.split("->")))]
+                kinds.update(names.split() if kind.strip() in ("finType", "eqType", "Type") else ())
+        elif word != "Theorem":
+            hidden[-1:] = [True]
+        elif any(hidden):
+            yield f"{name}.v: expected the hypotheses of a Theorem in its statement, not in its section"
+
+
+def _named(code: str) -> set[str]:
+    """Return the names that a file defines or binds: those of its constructors, variables and arguments, too."""
+    code = re.sub(r"^Proof\b.*?\b(?:Qed|Defined)\.", " ", code, flags=re.DOTALL | re.MULTILINE)
+    built = " ".join(_BUILT.findall(code))
+    bound = {name for names in _BOUND.findall(code) for name in " ".join(names).split()}
+    return {*_DEFINED.findall(code), *re.findall(r"(?:\||:=|\{|;)\s*([\w']+)", built), *bound}
+
+
+def _untwinned(theorems: Sequence[Theorem]) -> Iterator[str]:
+    names = {t.name for t in theorems if not t.name.startswith("not_")}
+    twinned = {name for t in theorems for name in t.twin_of}
+    for t in theorems:
+        if t.name.startswith("not_"):
+            denied = t.statement.removeprefix(": ~ ")
+            if denied == t.statement or re.search(r"(?<!~)~(?!~)", denied) or "<>" in re.split("->|,", denied)[-1]:
+                yield f"{t.file}.v: expected {t.name} to deny a statement that has no denial, got {t.statement}"
+            if not t.twin_of or not names.issuperset(t.twin_of):
+                yield f"{t.file}.v: expected the theorems of which {t.name} is a twin, got {', '.join(t.twin_of)}"
+        elif t.twin_of:
+            yield f"{t.file}.v: expected a twin to be named not_..., got {t.name}"
+        elif bool(t.claims and t.name not in twinned) != bool(t.no_twin):
+            yield f"{t.file}.v: expected either a twin of {t.name}, which names claims, or the reason why it has none"
 
 
 def words_of(path: Path) -> Iterator[tuple[str, str]]:
@@ -194,7 +274,12 @@ def manifest_of(
             source.name: {
                 "sha256": source.sha256,
                 "theorems": {
-                    t.name: {"proves": list(t.proves), "part of": list(t.part_of), "statement": t.statement}
+                    t.name: {
+                        "proves": list(t.proves),
+                        "part of": list(t.part_of),
+                        "twin of": list(t.twin_of),
+                        "statement": t.statement,
+                    }
                     for t in source.theorems
                 },
             }
