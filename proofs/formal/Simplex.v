@@ -3,8 +3,8 @@
 
    Reader's checklist: [simplex x rho] says that all tokens have length one and all overlaps are rho; [velocity W x i]
    is the pull of the weights W projected to the tangent space at token i; [SA] has rows that are softmax of beta times
-   overlaps, [USA] weighs by exp(beta times overlap) / n; n is [INR #|I|]. That equal overlaps stay equal in time needs
-   the uniqueness of solutions, which is not here: [simplex_field] says that all overlaps have the same derivative. *)
+   overlaps, [USA] weighs by exp(beta times overlap) / n; n is [INR #|I|]. [simplex_field] says that all overlaps have
+   the same derivative; that they stay equal in time is in [Equiangular]. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype ssrnat fintype bigop.
 From Coq Require Import Reals Lra Psatz.
