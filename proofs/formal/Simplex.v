@@ -147,8 +147,8 @@ case: (MVT_gen (fun t => F (g t) + 2 * n * t) 0 T (fun=> 0)) => [t [lo hi]|t [lo
 by move: e; lra.
 Qed.
 
-(* Two equal clusters are slower than the simplex iff m exp(beta (1 - m)) exceeds one. The rates are written down:
-   [simplex_field] has that of the simplex, that of the clusters is in no theorem.
+(* Two equal clusters are slower than the simplex iff m exp(beta (1 - m)) exceeds one. The rates are written down; that
+   they are those is in [Slowest].
    Part of: equiangular.threshold. *)
 Theorem clusters_slower n m beta : 2 < n -> let E := exp (beta * (1 - m)) in
   let clusters := (1 + m) / (1 + E) in let together := ((n - 1) * m + 1) / (E + n - 1) in
