@@ -2,9 +2,9 @@
    overlap of two rows, and all heights stay.
 
    Reader's checklist: [height x i] is <x_i, w>, [chart x i] is x_i / <x_i, w>; weights W are any numbers, not negative
-   in [pair_contracts] and below; the velocity is that of [Simplex], with the value matrix the identity. That the
-   derivative of the diameter is that of the pairs that attain it, and consensus in continuous time, are not here;
-   [steps_contract] is consensus of steps in the chart. *)
+   in [pair_contracts] and below; the velocity is that of [Simplex], with the value matrix the identity. The derivative
+   of the diameter, and consensus in continuous time, are in [Consensus]; [steps_contract] is consensus of steps in the
+   chart. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype ssrnat fintype bigop.
 From Coq Require Import Reals Lra Psatz.

@@ -3,8 +3,8 @@
 
    Reader's checklist: [simplex x rho] says that all tokens have length one and all overlaps are rho; [velocity W x i]
    is the pull of the weights W projected to the tangent space at token i; [SA] has rows that are softmax of beta times
-   overlaps, [USA] weighs by exp(beta times overlap) / n; n is [INR #|I|]. That equal overlaps stay equal in time needs
-   the uniqueness of solutions, which is not here: [simplex_field] says that all overlaps have the same derivative. *)
+   overlaps, [USA] weighs by exp(beta times overlap) / n; n is [INR #|I|]. [simplex_field] says that all overlaps have
+   the same derivative; that they stay equal in time is in [Equiangular]. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype ssrnat fintype bigop.
 From Coq Require Import Reals Lra Psatz.
@@ -142,8 +142,8 @@ case: (MVT_gen (fun t => F (g t) + 2 * n * t) 0 T (fun=> 0)) => [t [lo hi]|t [lo
 by move: e; lra.
 Qed.
 
-(* Two equal clusters are slower than the simplex iff m exp(beta (1 - m)) exceeds one. The rates are written down:
-   [simplex_field] has that of the simplex, that of the clusters is in no theorem.
+(* Two equal clusters are slower than the simplex iff m exp(beta (1 - m)) exceeds one. The rates are written down; that
+   they are those is in [Slowest].
    Part of: equiangular.threshold. *)
 Theorem clusters_slower n m beta : 2 < n -> let E := exp (beta * (1 - m)) in
   let clusters := (1 + m) / (1 + E) in let together := ((n - 1) * m + 1) / (E + n - 1) in

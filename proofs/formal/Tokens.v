@@ -4,7 +4,7 @@
    Reader's checklist: [two B x y] is the output of the token x among x and y of equal masses, scores B x x and B x
    y, values the tokens; [slope_three] is a derivative in the first token, which is query, key and value at once;
    [lowest_rises] has velocities projected to the tangent space, weights of any kind that are not negative.
-   cone.monotone also says when there is equality. *)
+   When there is equality in cone.monotone is in [Consensus]. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
 From Coq Require Import Reals Lra Psatz.
