@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from theory.evidence import Claim, Interval, at_least, at_most, bug, constant, equals, hypothesis, verifies
-from theory.positions import cosine_sums, least_sum, rotate, studies
+from theory.positions import cosine_sums, least_sum, least_sum_beyond, rotate, studies
 
 BASES = ("men2024", "su2024")
 # what was found before this check was written: the least admissible base by the context it serves
@@ -122,6 +122,79 @@ def test_islands(run, *, serves=by_turns, further=1, long=5e5, before=0):
     yield at_least(least_sum(long, 8191 if long > 1e5 else 4095, 128), 0, scale=1, part="in use", base=long)
     yield at_most(cosine_sums(1e4, [1707 - before], 128)[0], 0, scale=1, part="not in use", base=1e4, length=2048)
     yield at_most(cosine_sums(1e6, [27115 - before], 128)[0], 0, scale=1, part="not in use", base=1e6, length=32768)
+
+
+# by dimension and length, where admissible bases begin and end by turns, as bisection in floats found them
+ENDS = {
+    (128, 256): "889.8707",
+    (128, 1024): "4293.4376 4330.3233 5602.1786 5644.3521 6018.2809",
+    (
+        64,
+        1024,
+    ): "7752.9823 8385.6325 8959.8619 9014.3474 13037.2780 15753.3901 16450.7524 16894.8459 17834.0929 20203.3689 20768.8960 22069.7859 23019.3271",
+    (
+        128,
+        2048,
+    ): "11587.2443 11649.3528 12418.1598 12452.4234 13561.5815 13615.7639 13761.1117 13811.8913 14469.9766 14774.5011 15300.2862 16197.7613 16579.4436 16815.0951 17250.5185 22047.8279 22764.3038",
+    (
+        128,
+        4096,
+    ): "26952.3392 26973.0834 28628.6854 29079.9263 30127.1606 30199.7222 39206.1254 39307.1620 40289.3949 40324.0514 43146.3543 43341.3657 44546.7097 44962.9749 45820.8095 46851.3205 47064.7499 52703.2731 53433.8967 54390.4171 54618.1135 54643.1792 55159.7323 55429.6333 55831.7313 56716.4137 57095.7829 57133.4559 57533.9322 58221.7913 58789.5042",
+}
+NAMED = {4000: False, 4300: True, 5000: False, 5620: True, 5800: False, 6100: True, 10000: True, 500000: True}
+
+
+def two_pieces(found):
+    """The ends without those of the second of three pieces."""
+    return (*found[:2], *found[4:]) if len(found) == 5 else found
+
+
+def upward(found):
+    """The least base alone, as if all that are larger were admissible."""
+    return found[:1]
+
+
+@verifies(
+    Claim(
+        "rotary.pieces",
+        "the bases with which heads of dimension 128 prefer similar keys at every distance below 1024 form three intervals, the last without end",
+        r"$d = 128$: $\{b > 1 : B_m(b) \ge 0,\ 0 \le m < 1024\} = [4293.4376, 4330.3233] \cup [5602.1786, 5644.3521] \cup [6018.2809, \infty)$; for $m < 256$ it is $[889.8707, \infty)$; for $m < 2048$ nine intervals, for $m < 4096$ sixteen, with $d = 64$ and $m < 1024$ seven, each time the last without end",
+        assumptions=("angles b^(-2i/d)", "nine, sixteen and seven at paper scale"),
+        spec=("FN.N02",),
+        cites=BASES,
+        remark="so up to 256 tokens every base above the least is admissible, and for more there is a largest that is not: 6018.28 for 1024, 22764.30 for 2048, 58789.50 for 4096 is the supremum of those",
+        source_status=("derived",),
+    ),
+    constant("two-pieces", "the piece around 5620 is missing", taken=two_pieces),
+    hypothesis("upward", "every base above the least is admissible", taken=upward, since=5000.0),
+    constant("named", "5620 is not admissible, since 5000 and 5800 are not", named={**NAMED, 5620: False}),
+    bug("mesh", "only multiples of 500 are looked at", mesh=500),
+)
+def test_pieces(run, *, taken=tuple, since=None, named=NAMED, mesh=None):
+    table = run.study(studies.bases)
+    for dim, length, top in studies.SERVED[run.scale]:
+        case = {"dim": dim, "length": length}
+        found = table.where(part="end", **case).intervals("value")
+        claimed = taken(tuple(ENDS[dim, length].split()))
+        yield equals(
+            len(found) if mesh is None else changes(mesh, 7000, dim, length), len(claimed), part="number", **case
+        )
+        for place, (end, printed) in enumerate(zip(found, claimed, strict=False)):
+            yield equals(end, Interval.printed(printed), part="ends", place=place, **case)
+        beyond = table.where(part="beyond", **case).intervals("value")[0]
+        if since is not None:
+            beyond = least_sum_beyond(since, length - 1, dim)
+        yield at_least(beyond, 0, scale=1, part="beyond", base=since or top, **case)
+        if (dim, length) == (studies.HEAD, studies.LENGTH):
+            for base, serves in named.items():
+                within = sum(end.hi < base for end in found) % 2
+                yield equals(within, int(serves), scale=1, part="named", base=base, **case)
+
+
+def changes(mesh, most, dim, length):
+    """How often bases that are multiples of the mesh, up to the most, begin or cease to be admissible, in floats."""
+    served = [least_sum(float(base), length - 1, dim).mid >= 0 for base in range(mesh, most + 1, mesh)]
+    return sum(one != other for one, other in itertools.pairwise(served))
 
 
 @verifies(
