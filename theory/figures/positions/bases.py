@@ -51,13 +51,14 @@ def _sums(axes: Axes, table: Table, named: tuple[float, ...]) -> None:
 
 
 def _pieces(axes: Axes, ends: Array) -> None:
-    """Draw bars over the pieces, with their ends in numbers."""
-    right = axes.get_xlim()[1]
+    """Draw bars over the pieces, with their ends in numbers, on two lines by turns."""
+    left, right = axes.get_xlim()
     for k, (opens, closes) in enumerate(zip(ends[::2], [*ends[1::2], right], strict=True)):
         axes.plot([opens, closes], [_BAR, _BAR], color=style.GREEN, linewidth=3.0, solid_capstyle="butt")
         text = f"{opens:.2f} to {closes:.2f}" if closes < right else f"from {opens:.2f} on"
-        middle = 0.5 * (opens + closes)
-        axes.text(middle, _BAR + 0.35, text, ha="center", va="bottom", fontsize=style.SMALL, rotation=0)
+        across = max(0.5 * (opens + closes), left + 0.18 * (right - left))
+        axes.text(across, _BAR + 0.3 + 0.9 * (k % 2), text, ha="center", fontsize=style.SMALL)
+    axes.set_ylim(top=_BAR + 2.2)
 
 
 def _least(axes: Axes, table: Table) -> None:
