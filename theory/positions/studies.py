@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from theory.evidence import Interval, Kind, study
-from theory.positions.influence import window_walk
+from theory.positions.influence import walk_on
 from theory.positions.pieces import admissible_bases, least_sum_beyond
 from theory.positions.rotary import least_base, least_sum
 
@@ -54,8 +54,9 @@ def horizons(*, scale: str, root: int) -> Iterator[dict[str, Any]]:  # noqa: ARG
     ``value``. "mean": the mean distance, in ``value`` its deviation. "law": in ``value`` what one token counts.
     """
     for residual in RESIDUALS:
-        for depth in DEPTHS:
-            walk = window_walk(WINDOW, depth, residual)
+        for depth, walk in zip(range(DEPTHS[-1] + 1), walk_on(WINDOW, residual), strict=False):
+            if depth not in DEPTHS:
+                continue
             row = {"residual": float(residual), "depth": depth}
             reach = walk.horizon(SHARE)
             yield {"part": "horizon", **row, "distance": float(reach), "value": Interval.exactly(walk.beyond(reach))}

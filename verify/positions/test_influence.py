@@ -23,12 +23,12 @@ from theory.evidence import (
     verifies,
 )
 from theory.evidence.once import once
-from theory.positions import causal_influence, studies, window_walk
+from theory.positions import causal_influence, studies
 
 BIRTH = ("chowdhury2026",)
 WINDOWS = ("xiao2025",)
 influence = once(causal_influence)
-walk_of = cache(window_walk)
+choose = cache(math.comb)
 
 
 @cache
@@ -145,18 +145,27 @@ def test_residual(run, *, law=mixed, anchored=False, share=1.0):
 
 
 @cache
+def step_weights(count, depth, kept):
+    """The ways, in whole numbers, in which k of the layers step, k = 0, 1, ..., and what all ways to walk sum to."""
+    stays, steps = kept.numerator * count, kept.denominator - kept.numerator
+    ways = [math.comb(depth, k) * stays ** (depth - k) * steps**k for k in range(depth + 1)]
+    return ways, (kept.denominator * count) ** depth
+
+
+@cache
 def within_reach(count, depth, kept, distance):
     """The probability of at most this distance: how many layers step, and sums of steps by inclusion and exclusion."""
-    total = Fraction(0)
-    for k in range(depth + 1):
-        ways = sum(
-            (-1) ** i * math.comb(k, i) * math.comb(distance - i * count + k, k)
-            for i in range(min(k, distance // count) + 1)
-        )
-        total += math.comb(depth, k) * kept ** (depth - k) * (1 - kept) ** k * Fraction(ways, count**k)
-    return total
+    ways, total = step_weights(count, depth, kept)
+    within = 0
+    for k, weight in enumerate(ways):
+        if weight:
+            overlaps = range(min(k, distance // count) + 1)
+            walks = (choose(k, i) * choose(distance - i * count + k, k) for i in overlaps)
+            within += weight * sum((-1) ** i * found for i, found in enumerate(walks))
+    return Fraction(within, total)
 
 
+@cache
 def many_steps(depth, kept, k):
     """The probability that more than k layers step."""
     return sum(math.comb(depth, i) * kept ** (depth - i) * (1 - kept) ** i for i in range(k + 1, depth + 1))
@@ -203,10 +212,9 @@ def test_window(run, *, horizon=as_found, bound=many_steps, centred=1, below=Non
     window, share = studies.WINDOW, studies.SHARE
     count = window - longest + 1  # how many lengths a step may have
     ratio = Interval.exactly(share / (1 - share)).sqrt()
-    for row in range(len(table)):
+    for row, value in enumerate(table.intervals("value")):
         part, depth, place = (table[name][row] for name in ("part", "depth", "distance"))
         kept = Fraction(float(table["residual"][row])).limit_denominator(100)
-        value = table.intervals("value")[row]
         case = {"kept": float(kept), "depth": int(depth)}
         law = (count, int(depth), kept)
         mean = (1 - kept) * int(depth) * Fraction(count - 1, 2)
