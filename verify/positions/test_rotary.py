@@ -180,7 +180,7 @@ def upward(found):
         assumptions=("angles b^(-2i/d)", "nine, sixteen and seven at paper scale"),
         spec=("FN.N02",),
         cites=BASES,
-        remark="so up to 256 tokens every base above the least is admissible, and for more there is a largest that is not: 6018.28 for 1024, 22764.30 for 2048, 58789.50 for 4096 is the supremum of those",
+        remark="so up to 256 tokens every base above the least is admissible; the last interval begins at 22764.3038 for 2048, 58789.5042 for 4096 and 23019.3271 for d = 64",
         source_status=("derived",),
     ),
     constant("two-pieces", "the piece around 5620 is missing", taken=two_pieces),
