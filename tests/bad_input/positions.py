@@ -24,6 +24,8 @@ VALID = {
     "least_sum": {"base": 100.0, "most": 10, "dim": 8},
     "rule_out": {"lo": 1.5, "hi": 4.0, "most": 10, "dim": 8},
     "least_base": {"hi": 1000.0, "most": 10, "dim": 8},
+    "admissible_bases": {"hi": 1000.0, "most": 10, "dim": 8},
+    "least_sum_beyond": {"base": 100.0, "most": 10, "dim": 8},
     "least_width": {"keys": 7, "chosen": 2},
     "margin_ceiling": {"keys": 7, "chosen": 2},
     "moment_keys": {"places": TANGENTS, "chosen": 2},
@@ -33,5 +35,6 @@ VALID = {
 SKIPPED = {
     "Walk": "made by window_walk, which checks what it is made of",
     "Radon": "what radon_partition answers",
+    "Piece": "a row of what admissible_bases answers",
     "Cell": "a row of what rule_out answers",
 }

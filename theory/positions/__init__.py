@@ -13,6 +13,11 @@ if TYPE_CHECKING:
         causal_influence as causal_influence,
         window_walk as window_walk,
     )
+    from theory.positions.pieces import (
+        Piece as Piece,
+        admissible_bases as admissible_bases,
+        least_sum_beyond as least_sum_beyond,
+    )
     from theory.positions.rotary import (
         Cell as Cell,
         cosine_sums as cosine_sums,

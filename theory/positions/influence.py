@@ -16,9 +16,10 @@ G. Xiao, *Why stacking sliding windows can't see very far*, 2025 (guangxuanx.com
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any
 
 import numpy as np
@@ -111,19 +112,24 @@ def window_walk(window: int, depth: int, residual: Fraction | float = 0.0) -> Wa
     ValueError
         If the share is not in [0, 1].
     """
+    return next(islice(walk_on(window, residual), as_count(depth, "depth", least=0), None))
+
+
+def walk_on(window: int, residual: Fraction | float) -> Iterator[Walk]:
+    """Yield the laws of the distance after no layer, one layer, and so on, as :func:`window_walk` has them."""
     width = as_count(window, "window")
     share = as_fraction(residual, "residual")
     kept, stepped = share.numerator * width, share.denominator - share.numerator
-    counts = [1]
-    layers = as_count(depth, "depth", least=0)
-    for _ in range(layers):
-        below = [0, *accumulate(counts)]  # below[d] counts the distances less than d
+    counts, total = np.array([1], dtype=object), 1
+    while True:
+        yield Walk(tuple(counts.tolist()), total)
+        below = np.concatenate([[0], np.add.accumulate(counts)])  # below[d] counts the distances less than d
         last = len(counts)
-        counts = [
-            stepped * (below[min(d + 1, last)] - below[max(d + 1 - width, 0)]) + (kept * counts[d] if d < last else 0)
-            for d in range(last + width - 1)
-        ]
-    return Walk(tuple(counts), (share.denominator * width) ** layers)
+        places = np.arange(last + width - 1)
+        stays = kept * counts
+        counts = stepped * (below[np.minimum(places + 1, last)] - below[np.maximum(places + 1 - width, 0)])
+        counts[:last] += stays
+        total *= share.denominator * width
 
 
 def as_fraction(value: Fraction | float, name: str) -> Fraction:

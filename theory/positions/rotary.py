@@ -8,7 +8,9 @@ that is drawn independently is, on average, a multiple of the sum of cosines
 
 A base b is *admissible* up to the distance M if :math:`B_m(b) \ge 0` for all whole :math:`0 \le m \le M`. To rule out
 every base of an interval, it is cut into cells of :math:`\log b`, on each of which one distance has a negative sum; the
-sum is evaluated in balls on the whole cell, the distance is proposed by floats.
+sum is evaluated in balls on the whole cell, the distance is proposed by floats. All sums at once are products of
+matrices: with :math:`m = ks + r` the cosine of :math:`m\theta_i` is
+:math:`\cos ks\theta_i\cos r\theta_i - \sin ks\theta_i\sin r\theta_i`.
 
 References
 ----------
@@ -19,7 +21,8 @@ X. Men et al., *Base of RoPE bounds context length*, NeurIPS 2024 (arXiv:2405.14
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,11 +33,16 @@ from theory.evidence import Interval, Kind, ball, exact, hull, precision
 _CELLS = 100_000  # taken: at which a search gives up
 _FINEST = 2.0**-40  # taken: of the logarithm of the base, where a cell is not halved any more
 _MOST = 2.0**40  # taken: of a base, far above those in use
+TRIED = 64  # measured: distances that are looked at again where a cell is tried
+_SIDE = 32  # measured: of matrices that make all sums, so small that no library takes threads for them
 _ABOVE = (2.0**-26, 2.0**-23, 2.0**-20, 2.0**-17, 2.0**-14, 2.0**-11)  # taken: how far above its bound a base is tried
 
 
+Search: TypeAlias = "Callable[[float, float, int, int, float], Cell | None]"
+
+
 class Cell(NamedTuple):
-    """All bases with logarithms from ``lo`` to ``hi``, and a distance at which none of them is admissible."""
+    """All bases with logarithms from ``lo`` to ``hi``, and a distance that decides that all or none are admissible."""
 
     lo: float
     hi: float
@@ -66,7 +74,7 @@ def rotate(tokens: ArrayLike, positions: ArrayLike, base: float) -> Any:
     places = as_counts(positions, "positions", least=0)
     if places.shape != x.shape[:1]:
         raise ValueError(f"positions: expected shape {x.shape[:1]}, got {places.shape}")
-    angles = exact(places.astype(np.float64))[:, np.newaxis] * _angles(base, _even(x.shape[1], "tokens"))
+    angles = exact(places.astype(np.float64))[:, np.newaxis] * _angles(base, as_even(x.shape[1], "tokens"))
     even, odd = x[:, 0::2], x[:, 1::2]
     first = np.cos(angles) * even - np.sin(angles) * odd
     second = np.sin(angles) * even + np.cos(angles) * odd
@@ -95,7 +103,7 @@ def cosine_sums(base: float, distances: ArrayLike, dim: int) -> Any:
         If the base is not more than one, a distance is negative or the dimension is odd.
     """
     apart = exact(as_counts(distances, "distances", least=0).astype(np.float64))
-    return np.cos(apart[:, np.newaxis] * _angles(base, _even(dim, "dim"))).sum(axis=1)
+    return np.cos(apart[:, np.newaxis] * _angles(base, as_even(dim, "dim"))).sum(axis=1)
 
 
 def least_sum(base: float, most: int, dim: int) -> Interval:
@@ -115,7 +123,7 @@ def least_sum(base: float, most: int, dim: int) -> Interval:
     ValueError
         If the base is not more than one or the dimension is odd.
     """
-    least: Interval = cosine_sums(base, np.arange(as_count(most, "most") + 1), dim).min()
+    least: Interval = all_sums(_angles(base, as_even(dim, "dim")), as_count(most, "most")).min()
     return least
 
 
@@ -140,23 +148,11 @@ def rule_out(lo: float, hi: float, most: int, dim: int) -> tuple[Cell, ...]:
     RuntimeError
         If more than 100 000 cells are needed.
     """
-    first = math.log(_as_base(lo, "lo", least=1.0))
-    last = math.log(_as_base(hi, "hi"))
+    first = math.log(as_base(lo, "lo", least=1.0))
+    last = math.log(as_base(hi, "hi"))
     if not first < last:
         raise ValueError(f"lo, hi: expected lo < hi, got {lo!r}, {hi!r}")
-    reach = as_count(most, "most")
-    even = _even(dim, "dim")
-    cells: list[Cell] = []
-    start = first
-    while start < last:
-        cell = _longest(start, last, reach, even)
-        if cell is None:
-            break
-        cells.append(cell)
-        start = cell.hi
-        if len(cells) > _CELLS:
-            raise RuntimeError(f"most: expected a distance for which {_CELLS} cells are enough, got {most}")
-    return tuple(cells)
+    return extend(longest_out, first, last, as_count(most, "most"), as_even(dim, "dim"))
 
 
 def least_base(hi: float, most: int, dim: int) -> Interval:
@@ -191,27 +187,53 @@ def least_base(hi: float, most: int, dim: int) -> Interval:
     return Interval(below, math.inf, Kind.NUMERIC)
 
 
-def _longest(start: float, last: float, most: int, dim: int) -> Cell | None:
+def extend(
+    longest: Search, start: float, last: float, most: int, dim: int, finest: float = _FINEST
+) -> tuple[Cell, ...]:
+    """Return cells from ``start`` to ``last``, each found where the one before ends, until one would be too fine."""
+    cells: list[Cell] = []
+    while start < last and (cell := longest(start, last, most, dim, finest)):
+        cells.append(cell)
+        start = cell.hi
+        if len(cells) > _CELLS:
+            raise RuntimeError(f"most: expected a distance for which {_CELLS} cells are enough, got {most}")
+    return tuple(cells)
+
+
+def longest_out(start: float, last: float, most: int, dim: int, finest: float) -> Cell | None:
     """Return a cell from ``start`` that is ruled out, about as long as one distance allows; None if it is too short."""
-    width = 2.0 * _proposed(start, most, dim)[1]
-    while width > _FINEST:
+    room = -rooms(start, np.arange(1, most + 1), dim)
+    tried = least_places(-room) + 1
+    width = 2.0 * float(room.max())
+    while width > finest:
         end = min(start + width, last)
-        distance, reach = _proposed(0.5 * (start + end), most, dim)
-        if reach > 0.0 and _is_negative(start, end, distance, dim):
-            return Cell(start, end, distance)
+        room = -rooms(0.5 * (start + end), tried, dim)
+        best = int(np.argmax(room))
+        if room[best] > 0.0 and _is_negative(start, end, int(tried[best]), dim):
+            return Cell(start, end, int(tried[best]))
         width *= 0.5
     return None
 
 
-def _proposed(u: float, most: int, dim: int) -> tuple[int, float]:
-    """Return the distance whose sum stays negative longest around the base exp(u), and how far by its slope."""
+def rooms(u: float, distances: NDArray[np.int64], dim: int, since: float | None = None) -> NDArray[np.float64]:
+    """Return, in floats, how far around the base exp(u) sums stay positive, or minus how far they stay negative.
+
+    Their slopes are those at this base, or at a smaller one, ``since``.
+    """
     orders = 2.0 * np.arange(dim // 2) / dim
     turns = np.exp(-orders * u)
-    apart = np.arange(1.0, most + 1.0)
-    sums: NDArray[np.float64] = np.cos(apart[:, np.newaxis] * turns).sum(axis=1)
-    reach = -sums / (apart * (orders * turns).sum())
-    best = int(np.argmax(reach))
-    return best + 1, float(reach[best])
+    many = len(distances) > TRIED  # then they are all up to the largest
+    sums = all_sums(turns, len(distances))[1:] if many else np.cos(distances[:, np.newaxis] * turns).sum(axis=1)
+    slope = (orders * (turns if since is None else np.exp(-orders * since))).sum()
+    with np.errstate(divide="ignore"):  # a single plane does not depend on the base
+        found: NDArray[np.float64] = sums / (distances * slope)
+    return found
+
+
+def least_places(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the places of the least values, as many as are looked at again."""
+    few: NDArray[np.int64] = np.argpartition(values, TRIED)[:TRIED] if len(values) > TRIED else np.arange(len(values))
+    return few
 
 
 def _is_negative(start: float, end: float, distance: int, dim: int) -> bool:
@@ -225,21 +247,32 @@ def _is_negative(start: float, end: float, distance: int, dim: int) -> bool:
         return bool(total < 0)
 
 
+def all_sums(turns: Any, most: int) -> Any:
+    """Return the sums of cosines at distances up to ``most`` of planes with these angles; of enclosures, enclosures."""
+    blocks = np.arange(0.0, most + 1.0, _SIDE**2)[:, np.newaxis] + _SIDE * np.arange(_SIDE)
+    long = blocks[..., np.newaxis] * turns
+    short = np.arange(float(_SIDE))[:, np.newaxis] * turns
+    sums = np.cos(long) @ np.cos(short).T - np.sin(long) @ np.sin(short).T
+    return sums.reshape(-1)[: most + 1]
+
+
 def _angles(base: float, dim: int) -> Any:
     """Enclose the angles by which the planes are turned from one position to the next."""
     with precision():
-        log = ball(_as_base(base, "base")).log()
+        log = ball(as_base(base, "base")).log()
         return hull(np.array([(-2 * i * log / dim).exp() for i in range(dim // 2)], dtype=object))
 
 
-def _as_base(value: float, name: str, *, least: float = math.nextafter(1.0, 2.0)) -> float:
+def as_base(value: float, name: str, *, least: float = math.nextafter(1.0, 2.0)) -> float:
+    """Return a base that is more than one, or not less than ``least``."""
     number = as_number(value, name)
     if not least <= number <= _MOST:
         raise ValueError(f"{name}: expected a base of more than 1 and at most 2**40, got {value!r}")
     return number
 
 
-def _even(dim: int, name: str) -> int:
+def as_even(dim: int, name: str) -> int:
+    """Return an even dimension."""
     size = as_count(dim, name, least=2)
     if size % 2:
         raise ValueError(f"{name}: expected an even dimension, got {dim}")

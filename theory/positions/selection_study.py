@@ -43,24 +43,29 @@ def _least_margin(keys: int, chosen: int) -> Interval:
     tangents = [math.tan(math.pi * (i + 0.25) / keys - math.pi / 2.0) for i in range(keys)]
     places = np.array([float(Fraction(t).limit_denominator(_FINEST)) for t in tangents])
     laid = moment_keys(places, chosen)
-    found = [_margin(laid, selected, chosen) for selected in combinations(range(keys), chosen)]
+    whole = math.lcm(*(x.denominator for key in laid.tolist() for x in key))
+    scaled = np.array([[int(x * whole) for x in key] for key in laid], dtype=object)
+    found = [_margin(scaled, whole, selected, chosen) for selected in combinations(range(keys), chosen)]
     return Interval(min(margin.lo for margin in found), min(margin.hi for margin in found), Kind.CERTIFIED)
 
 
-def _margin(laid: Exact, which: tuple[int, ...], chosen: int) -> Interval:
-    """Enclose the largest margin of a set, the distance of two hulls: below it a query's, above two points'."""
+def _margin(laid: Exact, whole: int, which: tuple[int, ...], chosen: int) -> Interval:
+    """Enclose the largest margin of a set, the distance of two hulls: below it a query's, above two points'.
+
+    Keys are whole numbers over a common denominator.
+    """
     from scipy.optimize import lsq_linear  # noqa: PLC0415  slow to load
 
     others = [i for i in range(len(laid)) if i not in which]
     apart = np.array([laid[i] - laid[j] for i in which for j in others])
-    rows = np.concatenate([apart.T.astype(np.float64), np.ones((1, len(apart)))])
+    rows = np.concatenate([(apart.T / whole).astype(np.float64), np.ones((1, len(apart)))])
     # in proportion to those of the nearest point to 0; nnls may not end in SciPy 1.14
     shares = lsq_linear(rows, np.eye(len(rows))[-1], (0.0, np.inf), method="bvls").x
-    weights = np.array([Fraction(int(w)) for w in np.rint(shares / shares.sum() * _GRID)])
-    nearest = weights @ apart / sum(weights)
-    along = nearest.astype(np.float64)
-    query = np.array([Fraction(int(x)) for x in np.rint(along / np.linalg.norm(along) * _GRID)])
+    weights = np.array([int(w) for w in np.rint(shares / shares.sum() * _GRID)], dtype=object)
+    nearest, scale = weights @ apart, sum(weights) * whole
+    along = (nearest / scale).astype(np.float64)
+    query = np.array([int(x) for x in np.rint(along / np.linalg.norm(along) * _GRID)], dtype=object)
     with precision():
-        below = hull(ball(min(apart @ query)) / (ball(query @ query) * chosen).sqrt())
-        above = hull((ball(nearest @ nearest) / chosen).sqrt())
+        below = hull(ball(Fraction(min(apart @ query), whole)) / (ball(query @ query) * chosen).sqrt())
+        above = hull((ball(Fraction(nearest @ nearest, scale**2)) / chosen).sqrt())
     return Interval(below.lo, above.hi, Kind.CERTIFIED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from theory.evidence import Interval, Kind, study
-from theory.positions.influence import window_walk
+from theory.positions.influence import walk_on
+from theory.positions.pieces import admissible_bases, least_sum_beyond
 from theory.positions.rotary import least_base, least_sum
 
 WINDOW = 100
@@ -37,7 +39,11 @@ NARROW_WITNESSES = (
     24000.0,
 )
 _GRIDS = ((HEAD, 4000.0, 7000.0, 120, WITNESSES), (NARROW, 7000.0, 30000.0, 120, NARROW_WITNESSES))
-_LENGTHS = {"quick": (256, 512, 1024, 2048), "paper": (256, 512, 1024, 2048, 4096, 8192)}
+_LENGTHS = (256, 512, 1024, 2048, 4096, 8192)
+SERVED = {  # dimensions, lengths, and bases from which on a bound shows that all are admissible
+    "quick": ((HEAD, 256, 5e4), (HEAD, LENGTH, 8e5)),
+    "paper": ((HEAD, 256, 5e4), (HEAD, LENGTH, 8e5), (HEAD, 2048, 4e6), (HEAD, 4096, 1.2e7), (NARROW, LENGTH, 1e6)),
+}
 
 
 @study(Kind.CERTIFIED)
@@ -48,8 +54,9 @@ def horizons(*, scale: str, root: int) -> Iterator[dict[str, Any]]:  # noqa: ARG
     ``value``. "mean": the mean distance, in ``value`` its deviation. "law": in ``value`` what one token counts.
     """
     for residual in RESIDUALS:
-        for depth in DEPTHS:
-            walk = window_walk(WINDOW, depth, residual)
+        for depth, walk in zip(range(DEPTHS[-1] + 1), walk_on(WINDOW, residual), strict=False):
+            if depth not in DEPTHS:
+                continue
             row = {"residual": float(residual), "depth": depth}
             reach = walk.horizon(SHARE)
             yield {"part": "horizon", **row, "distance": float(reach), "value": Interval.exactly(walk.beyond(reach))}
@@ -66,12 +73,22 @@ def bases(*, scale: str, root: int) -> Iterator[dict[str, Any]]:  # noqa: ARG001
     """Yield which bases of rotary positions are admissible.
 
     ``part`` "sum": in ``value`` the least sum of cosines over all distances less than ``length``, for bases on a grid
-    and some others. "least": the least admissible base; ``base`` is the upper end of it.
+    and some others. "end": where the admissible bases begin and end, by turns. "beyond": the least sum of all bases
+    from here on. "least": the least admissible base. ``base`` is the upper end of these.
     """
     for dim, lo, hi, count, more in _GRIDS:
         for base in sorted({*np.geomspace(lo, hi, count).round(2).tolist(), *more}):
             value = least_sum(base, LENGTH - 1, dim)
             yield {"part": "sum", "dim": dim, "length": LENGTH, "base": base, "value": value}
-    for length in _LENGTHS[scale]:
-        found = least_base(1e6, length - 1, HEAD)
+    least: dict[int, Interval] = {}
+    for dim, length, top in SERVED[scale]:
+        case = {"dim": dim, "length": length}
+        pieces = admissible_bases(top, length - 1, dim)
+        for end in [end for piece in pieces for end in piece if math.isfinite(end.hi)]:
+            yield {"part": "end", **case, "base": end.hi, "value": end}
+        yield {"part": "beyond", **case, "base": top, "value": least_sum_beyond(top, length - 1, dim)}
+        if dim == HEAD:
+            least[length] = pieces[0].opens
+    for length in _LENGTHS:
+        found = least.get(length) or least_base(1e6, length - 1, HEAD)
         yield {"part": "least", "dim": HEAD, "length": length, "base": found.hi, "value": found}

@@ -33,6 +33,7 @@ SOURCES = ("wang2026", "gale1963")
 SIZES = ((1, 2), (1, 3), (1, 7), (2, 4), (2, 5), (2, 9), (3, 5), (3, 9), (5, 6))  # at most k of m keys
 FEW = ((1, 3), (1, 7), (2, 5), (3, 7), (5, 6))
 MANY = 100_000
+parted = once(radon_partition)
 
 
 def of_width(keys, width):
@@ -137,7 +138,7 @@ def test_width(run, *, width=two_k, angle=lambda t: 2.0 * math.atan(t), weigh=la
         points = [laid_out(k, m, d - 1)[: d + 1]] if d > 1 else []
         points += [rng.normal(size=(d + 1, d - 1)) for rng in run.draws(quick=3, paper=30) if d > 1]
         for these in points:
-            fewer, others, weights = radon_partition(these)
+            fewer, others, weights = parted(these)
             rows = [np.array([Fraction(x) for x in row], dtype=object) for row in these]
             weights = np.array([Fraction(weight) for weight in weigh(weights)], dtype=object)
             mean = sum(weight * row for weight, row in zip(weights, rows, strict=True))

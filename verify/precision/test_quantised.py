@@ -120,7 +120,7 @@ def test_inner_product(run, *, values=PRODUCTS, least=0.053, more=0):
     bug("uncorrected", "the signs of the residual are not used", corrected=False),
 )
 def test_drawn(run, *, most=None, corrected=True):
-    along, across = drawn_errors(run.root, run.pick(quick=1600, paper=6400), corrected=corrected)
+    along, across = drawn_errors(run.root, run.pick(quick=1600, paper=6400))["corrected" if corrected else "plain"]
     lost, quarter = codebook(3, HEAD).distortion, hull(ball(0).acos())
     mean = batch_mean(HEAD * across**2, among=2)
     yield at_most(mean, quarter * lost if most is None else most, part="square", side="above")
@@ -129,9 +129,9 @@ def test_drawn(run, *, most=None, corrected=True):
 
 
 @cache
-def drawn_errors(root, batch, *, corrected):
-    """Errors of products of drawn keys with themselves, and with drawn unit queries at right angles to them."""
-    along, across = [], []
+def drawn_errors(root, batch):
+    """Errors of products of drawn keys with themselves, and with drawn unit queries at right angles, both ways."""
+    errors = {"corrected": ([], []), "plain": ([], [])}
     for case in range(64):
         rng = stream("quantised.drawn", case, root=root)
         x = rng.normal(size=(batch, HEAD))
@@ -140,12 +140,11 @@ def drawn_errors(root, batch, *, corrected):
         y -= (y * x).sum(axis=1, keepdims=True) * x
         y /= np.linalg.norm(y, axis=1, keepdims=True)
         coded = quantise(x, codebook(3, HEAD))
-        for found, queries in ((across, y), (along, x)):
-            plain = (queries * coded).sum(axis=1)
-            found.append(
-                (corrected_products(queries, x, coded, rng) if corrected else plain) - (queries * x).sum(axis=1)
-            )
-    return np.concatenate(along), np.concatenate(across)
+        for place, queries in ((1, y), (0, x)):
+            true = (queries * x).sum(axis=1)
+            errors["corrected"][place].append(corrected_products(queries, x, coded, rng) - true)
+            errors["plain"][place].append((queries * coded).sum(axis=1) - true)
+    return {way: tuple(map(np.concatenate, found)) for way, found in errors.items()}
 
 
 def one_bit(dim):
@@ -181,12 +180,18 @@ def test_bias(run, *, shrinks=True, everywhere=False, root=False):
             book = codebook(bits, dim)
             kept = 1 - book.distortion
             claimed = (np.sqrt(kept) if root else kept) if shrinks else exact(1.0)
-            shares = []
-            for _, rng in zip(range(64), run.draws(quick=64, paper=64), strict=True):
-                x = rng.normal(size=(400, dim))
-                x /= np.linalg.norm(x, axis=1, keepdims=True)
-                shares.append((x * quantise(x, book)).sum(axis=1))
-            yield equals(batch_mean(np.concatenate(shares), among=4), claimed, part="shrinking", dim=dim, bits=bits)
+            yield equals(shrinking(run.root, dim, bits), claimed, part="shrinking", dim=dim, bits=bits)
+
+
+@cache
+def shrinking(root, dim, bits):
+    """The mean of the products of drawn unit vectors with what is read back."""
+    shares = []
+    for case in range(64):
+        x = stream("quantised.bias", case, root=root).normal(size=(400, dim))
+        x /= np.linalg.norm(x, axis=1, keepdims=True)
+        shares.append((x * quantise(x, codebook(bits, dim))).sum(axis=1))
+    return batch_mean(np.concatenate(shares), among=4)
 
 
 @verifies(

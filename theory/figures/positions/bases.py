@@ -1,7 +1,8 @@
 r"""Which bases of rotary positions prefer similar keys at every distance: islands, and the least of them by context.
 
 Top and left: the least sum of cosines over distances below 1024, by base, for heads of dimension 64 and 128; where it
-is negative, some distance prefers other keys. Marked are the bases that the claim names. Right: the least base that is
+is negative, some distance prefers other keys. Marked are the bases that a claim names; the bars on the left are all
+admissible bases, by enclosures of their ends, and the last goes on without end. Right: the least base that is
 admissible, by the length of the context, and the values of a table that circulates.
 """
 
@@ -11,13 +12,14 @@ import numpy as np
 
 from theory.evidence import Table
 from theory.figures import _style as style
-from theory.figures._style import Axes, Figure
+from theory.figures._style import Array, Axes, Figure
 from theory.positions import studies
 
 TITLE = "only some bases of rotary positions prefer similar keys at every distance, and they grow with the context"
 STUDY = studies.bases
-CLAIMS = ("rotary.islands", "rotary.least-base")
+CLAIMS = ("rotary.islands", "rotary.least-base", "rotary.pieces")
 
+_BAR = 4.0  # taken: the height of the bars
 _PRINTED = {1024: 4.3e3, 2048: 1.6e4, 4096: 2.7e4, 8192: 8.4e4}
 
 
@@ -30,6 +32,7 @@ def draw(table: Table) -> Figure:
     style.panel(axes["c"], "c", f"least admissible base, dimension {studies.HEAD}")
     for letter, dim, named in (("a", studies.NARROW, studies.NARROW_WITNESSES), ("b", studies.HEAD, studies.WITNESSES)):
         _sums(axes[letter], table.where(part="sum", dim=dim), named)
+    _pieces(axes["b"], table.where(part="end", dim=studies.HEAD, length=studies.LENGTH)["base"])
     _least(axes["c"], table.where(part="least"))
     return figure
 
@@ -45,6 +48,17 @@ def _sums(axes: Axes, table: Table, named: tuple[float, ...]) -> None:
     seen = np.isin(base, named)
     style.marks(axes, base[seen], sums[seen], "o", color=style.BLACK, size=2.6)
     axes.set(xlabel="base $b$", ylabel="least sum of cosines", xlim=(base.min(), base.max()))
+
+
+def _pieces(axes: Axes, ends: Array) -> None:
+    """Draw bars over the pieces, with their ends in numbers, on two lines by turns."""
+    left, right = axes.get_xlim()
+    for k, (opens, closes) in enumerate(zip(ends[::2], [*ends[1::2], right], strict=True)):
+        axes.plot([opens, closes], [_BAR, _BAR], color=style.GREEN, linewidth=3.0, solid_capstyle="butt")
+        text = f"{opens:.2f} to {closes:.2f}" if closes < right else f"from {opens:.2f} on"
+        across = max(0.5 * (opens + closes), left + 0.18 * (right - left))
+        axes.text(across, _BAR + 0.3 + 0.9 * (k % 2), text, ha="center", fontsize=style.SMALL)
+    axes.set_ylim(top=_BAR + 2.2)
 
 
 def _least(axes: Axes, table: Table) -> None:
