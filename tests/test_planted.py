@@ -518,7 +518,7 @@ BUGS = [
     bug("rank-of-gaps", "softmax.gap-counting", "maxent/gibbs/gap_counting.py", ("np.arange(2.0, s.size + 1.0)", "np.arange(1.5, s.size + 0.5)")),
     bug("trace-of-one", "common-noise.antipodal", "particles/exact/common_noise.py", ("low, high = -(1 + power) / 2, ball(d - 3) / 2", "low, high = -(1 + power) / 2, ball(d - 1) / 2")),
     bug("threshold-of-beta", "common-noise.threshold", "particles/exact/common_noise.py", (".log() / 2)", ".log())")),
-    bug("noise-of-one", "common-noise.antipodal", "particles/exact/common_noise.py", ("np.einsum(\"mkl,mil->mik\", noise, seen)", "np.einsum(\"mkl,mil->mik\", noise, x)")),
+    bug("noise-of-one", "common-noise.antipodal", "particles/exact/common_noise.py", ("moved = seen @ turns", "moved = x @ turns")),
     # least entropies and ranges of weights
     bug("walk-that-ends-elsewhere", "initial.bound", "maxent/gibbs/noise_spectrum.py", ("back = rows[1:] + rows[:1]", "back = rows[1:] + rows[-1:]")),
     bug("columns-with-return", "initial.bound", "maxent/gibbs/noise_spectrum.py", ("math.perm(columns, j)", "columns**j")),
