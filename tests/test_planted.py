@@ -504,6 +504,8 @@ BUGS = [
     bug("sums-not-rescaled", "streaming.forward", "precision/streaming.py", ("total = factor * state.total", "total = state.total")),
     bug("mean-added", "streaming.gradients", "precision/backward.py", ("axis=1)[:, -1] - mean[i])", "axis=1)[:, -1] + mean[i])")),
     bug("left-unscaled", "streaming.invariance", "precision/streaming.py", ("one * left.total + other", "left.total + other")),
+    bug("worth-without-its-tail", "descent.oblique", "maxent/gibbs/ascent.py", ("(1 + (-evaluated(gap)).exp()) ** 2", "(1 + (-evaluated(gap)).exp())")),
+    bug("one-worth-for-all", "descent.oblique", "maxent/gibbs/ascent.py", ("shares.append(worth * evaluated(rest)", "shares.append(evaluated(rest)")),
     bug("pattern-of-half-length", "descent.load", "maxent/gibbs/gaussian_retrieval.py", ("score, step = ball(factor) * d,", "score, step = ball(factor) * d / 2,")),
     bug("rounded-down", "streaming.weights", "precision/formats.py", ("np.rint", "np.floor")),
     bug("ties-to-odd", "streaming.bias", "precision/formats.py",
