@@ -96,7 +96,7 @@ def test_oblique(run, *, direction=None, distance=True, more=0, resonant=1, sign
         det = ball(a * d - b * c)
         offset = [(ball(d) * logs[0] - ball(b) * logs[1]) / det, (ball(a) * logs[1] - ball(c) * logs[0]) / det]
         times = [10.0**exponent for exponent in exponents]
-        table = ascended_query(sign * np.array(differences, dtype=float), np.array(worths, dtype=float), times)
+        table = sign * ascended_query(np.array(differences, dtype=float), np.array(worths, dtype=float), times)
         for exponent, row in zip(exponents, table, strict=True):
             case = {"query": name, "time": exponent}
             p = [ball(float(lo)).union(ball(float(hi))) for lo, hi in zip(row.lo, row.hi, strict=True)]
