@@ -171,7 +171,7 @@ def grown(start, sizes, tolerance, *, one=False, third=2.0):
         r"$W_{11}, W_{12}, 2W_{22} \ge 1$: the nuclear norm is least at $W^* = \binom{1\ 1}{\frac12\ \frac12}$ only, where it is $\sqrt{5/2}$. For $W = AB$, both trained by gradient ascent of $\sigma(W_{11}) + \sigma(W_{12}) + \sigma(2W_{22})$ from $A = \frac1{10}\mathrm{diag}(1, \pm1)$, $B = \frac1{10}I$: $W/W_{11} \to W^*$, and the second singular value is of the order $W_{11}^{\pm1/2}$",
         assumptions=("curves by Runge-Kutta, limits from first entries that double up to 2048",),
         spec=("FN.N12",),
-        cites=("tarzanagh2023", "tarzanagh2023b", "sheen2024"),
+        cites=("tarzanagh2023", "tarzanaghsvm2023", "sheen2024"),
         remark="along one matrix the second row tends to (0, 1/2); where both factors start with a positive determinant the error falls like a root only",
         source_status=("seen", "derived"),
     ),
