@@ -64,7 +64,7 @@ def ascended_query(differences: ArrayLike, worths: ArrayLike, times: ArrayLike) 
     Examples
     --------
     >>> ascended_query([[1.0]], [1.0], [10.0]).lo.round(3)  # the solution of 2 u + 2 sinh u = 10
-    array([[1.795]])
+    array([[1.861]])
     """
     d = as_matrix(differences, "differences")
     c, t = as_vector(worths, "worths", size=len(d)), as_vector(times, "times")
