@@ -238,7 +238,7 @@ _GROUPS = {
         lipschitz.witnesses.hidden_atom lipschitz.witnesses.light_atom lipschitz.witnesses.light_ramp
         lipschitz.witnesses.near_atom lipschitz.witnesses.one_sided lipschitz.witnesses.order_swap_pair
         lipschitz.witnesses.star lipschitz.witnesses.star_radius lipschitz.witnesses.two_tokens
-        maxent.Predictor.fit maxent.Predictor.objective maxent.densities.density_at
+        maxent.Predictor.fit maxent.Predictor.objective maxent.densities.density_at maxent.gibbs.ascended_query
         maxent.densities.density_on_cells maxent.gibbs.gap_scale maxent.gibbs.gaussian_weights
         maxent.gibbs.lognormal_moments maxent.gibbs.second_value_bound maxent.gibbs.trace_moment
         maxent.gibbs.retrieval_weight maxent.gibbs.peak_entropy maxent.gibbs.tokens_to_disperse

@@ -506,6 +506,8 @@ BUGS = [
     bug("logarithms-halved", "streaming.passes", "precision/passes.py", ("width(most) + own", "width(most) + own / 2")),
     bug("next-planes", "rotary.phases", "precision/rotary.py", ("ball(-2 * i) / size", "ball(-2 * i - 2) / size")),
     bug("left-unscaled", "streaming.invariance", "precision/streaming.py", ("one * left.total + other", "left.total + other")),
+    bug("worth-without-its-tail", "descent.oblique", "maxent/gibbs/ascent.py", ("(1 + (-evaluated(gap)).exp()) ** 2", "(1 + (-evaluated(gap)).exp())")),
+    bug("one-worth-for-all", "descent.oblique", "maxent/gibbs/ascent.py", ("shares.append(worth * evaluated(rest)", "shares.append(evaluated(rest)")),
     bug("pattern-of-half-length", "descent.load", "maxent/gibbs/gaussian_retrieval.py", ("score, step = ball(factor) * d,", "score, step = ball(factor) * d / 2,")),
     bug("rounded-down", "streaming.weights", "precision/formats.py", ("np.rint", "np.floor")),
     bug("ties-to-odd", "streaming.bias", "precision/formats.py",
@@ -520,7 +522,7 @@ BUGS = [
     bug("rank-of-gaps", "softmax.gap-counting", "maxent/gibbs/gap_counting.py", ("np.arange(2.0, s.size + 1.0)", "np.arange(1.5, s.size + 0.5)")),
     bug("trace-of-one", "common-noise.antipodal", "particles/exact/common_noise.py", ("low, high = -(1 + power) / 2, ball(d - 3) / 2", "low, high = -(1 + power) / 2, ball(d - 1) / 2")),
     bug("threshold-of-beta", "common-noise.threshold", "particles/exact/common_noise.py", (".log() / 2)", ".log())")),
-    bug("noise-of-one", "common-noise.antipodal", "particles/exact/common_noise.py", ("np.einsum(\"mkl,mil->mik\", noise, seen)", "np.einsum(\"mkl,mil->mik\", noise, x)")),
+    bug("noise-of-one", "common-noise.antipodal", "particles/exact/common_noise.py", ("moved = seen @ turns", "moved = x @ turns")),
     # least entropies and ranges of weights
     bug("walk-that-ends-elsewhere", "initial.bound", "maxent/gibbs/noise_spectrum.py", ("back = rows[1:] + rows[:1]", "back = rows[1:] + rows[-1:]")),
     bug("columns-with-return", "initial.bound", "maxent/gibbs/noise_spectrum.py", ("math.perm(columns, j)", "columns**j")),

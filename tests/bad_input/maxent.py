@@ -49,6 +49,10 @@ VALID = {
     "layers.cosine_law": {"scores": np.array([1.0, 0.5, 1.5])},
     "densities.density_at": {"scores": ROW, "normaliser": 0.7, "alpha": 1.3},
     "densities.density_on_cells": {"scores": ROW, "weights": CELLS, "alpha": 1.3},
+    "gibbs.ascended_query": {
+        "differences": np.array([[0.5, 1.25], [1.0, -0.5]]), "worths": np.array([1.0, 2.5]),
+        "times": np.array([2.5, 100.0]),
+    },
     "gibbs.divergence": {"weights": LAW, "reference": LAWS[1]},
     "entmax": {**BATCH, "alpha": 1.7},
     "entmax15": BATCH,

@@ -179,7 +179,7 @@ VALID = {
     "exact.antipodal_probability": {"beta": 1.5, "dim": 3, "overlap": 0.25},
     "exact.common_noise_step": {
         "tokens": np.array([[[0.6, 0.8, 0.0], [0.0, 0.8, -0.6]]]), "beta": 1.5, "step": 0.01,
-        "rng": np.random.default_rng(0),
+        "noise": np.arange(-4.0, 5.0).reshape(1, 3, 3) / 50.0,
     },
     "exact.follow_pair": {"points": CLUSTERS, "weights": MASSES / 3.0, "beta": 4.5, "angles": np.array([0.5, 0.25])},
     "exact.log_asymptote": {**TWO, "corrected": False},

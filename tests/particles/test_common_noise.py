@@ -75,7 +75,8 @@ def test_one_step_has_the_drift_and_the_variance(overlap):
     tokens = np.zeros((pairs, 2, dim))
     tokens[:, 0, 0] = 1.0
     tokens[:, 1, :2] = overlap, math.sqrt(1.0 - overlap**2)
-    moved = common_noise_step(tokens, beta, step, np.random.default_rng(8))
+    noise = np.random.default_rng(8).normal(size=(pairs, dim, dim)) * math.sqrt(step)
+    moved = common_noise_step(tokens, beta, step, noise)
     assert np.abs((moved**2).sum(axis=2) - 1.0).max() < 1e-12
     after = (moved[:, 0] * moved[:, 1]).sum(axis=1) - overlap
     c = 0.5 / math.cosh(beta * (1.0 - overlap) / 2.0) ** 2
@@ -92,7 +93,7 @@ def test_drawn_pairs_in_five_dimensions():
     tokens[:, 0, 0] = tokens[:, 1, 1] = 1.0
     rng = np.random.default_rng(9)
     for _ in range(300):
-        tokens = common_noise_step(tokens, 1.5, 0.02, rng)
+        tokens = common_noise_step(tokens, 1.5, 0.02, rng.normal(size=(pairs, 5, 5)) * math.sqrt(0.02))
     share = float(((tokens[:, 0] * tokens[:, 1]).sum(axis=1) < 0.0).mean())
     assert abs(share - antipodal_probability(1.5, 5).mid) < 0.05
 
@@ -105,7 +106,8 @@ def test_drawn_pairs_in_five_dimensions():
         (lambda: antipodal_probability(0.0, 3), "beta"),
         (lambda: antipodal_probability(17.0, 3), "beta"),
         (lambda: antipodal_probability(1.0, 3, overlap=1.0), "overlap"),
-        (lambda: common_noise_step(np.ones((3, 2)), 1.0, 0.1, np.random.default_rng(0)), "tokens"),
+        (lambda: common_noise_step(np.ones((3, 2)), 1.0, 0.1, np.zeros((3, 2, 2))), "tokens"),
+        (lambda: common_noise_step(np.ones((3, 2, 1)), 1.0, 0.1, np.zeros((3, 2, 2))), "noise"),
     ],
 )
 def test_refused(call, words):

@@ -79,6 +79,11 @@ WIDTHS = [
      "float(np.linalg.cond(self.law.scatter)) * U", "0.0"),
     ("normaliser-as-found", ENCLOSED + "a_normaliser_that_was_found_badly", "maxent/densities/enclosed.py",
      "reach = 2.0 * reach", "return Interval(low, high, Kind.CERTIFIED)"),
+    ("slopes-of-steps-as-exact", "tests/maxent/test_ascent.py::test_what_steps_are_off_is_within_the_ball",
+     "maxent/gibbs/ascent.py", "error = error + ahead * off", "error = error + 0 * off"),
+    ("first-term-left-out", "tests/maxent/test_ascent.py::test_what_steps_are_off_is_within_the_ball",
+     "maxent/gibbs/ascent.py", "(size + abs(coefficient(over, _TERMS - 1)).upper() * step ** (_TERMS - 1)) ** 2",
+     "size**2"),
     ("cells-by-lower-sums", "tests/maxent/test_gaussian_retrieval.py::test_one_other_is_one_integral",
      "maxent/gibbs/gaussian_retrieval.py", "[ball(1), *high]", "[*high, ball(0)]"),
 ]  # fmt: skip

@@ -1,14 +1,9 @@
-"""Linear attention as a step of descent, retrieval by entmax, descent to the largest margin: finite statements."""
-
-from fractions import Fraction
-from functools import cache
-from itertools import product
+"""Retrieval by entmax, and descent to the largest margin on the axes: finite statements."""
 
 import numpy as np
 
 from theory.evidence import (
     Claim,
-    Interval,
     at_least,
     at_most,
     ball,
@@ -23,149 +18,6 @@ from theory.evidence import (
 from theory.evidence.enclosure import coefficient, variable
 from theory.maxent import entmax
 from verify import textbook
-
-# of a Gaussian variable of variance 3 r^2: exact for polynomials up to degree five
-NODES = ((-3, Fraction(1, 6)), (0, Fraction(2, 3)), (3, Fraction(1, 6)))
-LAWS = {  # halves of deviations over the root of three, and how many tokens of context
-    "isotropic, two": ((Fraction(1, 3), Fraction(1, 3)), 2),
-    "isotropic, three": ((Fraction(1, 2), Fraction(1, 2)), 3),
-    "line": ((Fraction(2, 3),), 4),
-    "two scales": ((Fraction(1), Fraction(1, 6)), 3),
-}
-
-
-@cache
-def moments(name):
-    """The mean of S and of S C S for unit matrices C, S the second moment of the context, by going through all nodes."""
-    roots, count = LAWS[name]
-    d = len(roots)
-    vectors = []
-    for picks in product(NODES, repeat=d):
-        weight = Fraction(1)
-        for _, share in picks:
-            weight *= share
-        vectors.append((weight, [root * node for root, (node, _) in zip(roots, picks, strict=True)]))
-    first = [[Fraction(0)] * d for _ in range(d)]
-    second = {}
-    for drawn in product(vectors, repeat=count):
-        weight = Fraction(1)
-        for share, _ in drawn:
-            weight *= share
-        s = [[sum(x[i] * x[j] for _, x in drawn) / count for j in range(d)] for i in range(d)]
-        for i, j in product(range(d), repeat=2):
-            first[i][j] += weight * s[i][j]
-            for k, m in product(range(d), repeat=2):
-                second[i, j, k, m] = second.get((i, j, k, m), 0) + weight * s[i][j] * s[k][m]
-    return first, second
-
-
-def risk(name, gamma, noise):
-    """The mean square error of the prediction with the matrix gamma, for tasks of unit covariance."""
-    roots, count = LAWS[name]
-    d = len(roots)
-    own = [3 * root * root for root in roots]
-    first, second = moments(name)
-    total = sum(own)
-    for i in range(d):
-        total -= 2 * own[i] * sum(gamma[i][j] * first[j][i] for j in range(d))
-        for j, k in product(range(d), repeat=2):
-            inner = sum(second[j, m, m, k] for m in range(d)) + noise / Fraction(count) * first[j][k]
-            total += own[i] * gamma[i][j] * inner * gamma[i][k]
-    return total
-
-
-def best(name, noise, *, trace=1, one=1):
-    """The matrix that is claimed, which is diagonal."""
-    roots, count = LAWS[name]
-    own = [3 * root * root for root in roots]
-    rest = (trace * sum(own) + noise) / Fraction(count)
-    return [
-        [1 / ((1 + Fraction(one, count)) * a + rest) if i == j else Fraction(0) for j in range(len(own))]
-        for i, a in enumerate(own)
-    ]
-
-
-@verifies(
-    Claim(
-        "descent.in-context",
-        "the best linear attention takes one preconditioned step of descent, and its risk at N tokens is exact",
-        r"$x_i \sim N(0, \Lambda)$, $y_i = \langle w, x_i\rangle + \sigma\epsilon_i$, $w \sim N(0, I)$, $\hat y = x^\top\Gamma\frac1N\sum x_iy_i$: the least risk is at $\Gamma = [(1 + \frac1N)\Lambda + \frac{\mathrm{tr}\Lambda + \sigma^2}NI]^{-1}$ only; for $\Lambda = \lambda I$ it is $\lambda d\frac{d + 1 + \sigma^2/\lambda}{N + d + 1 + \sigma^2/\lambda}$",
-        assumptions=("independent Gaussian tokens, tasks and noise",),
-        spec=("FN.N09",),
-        cites=("zhang2023", "ahn2023"),
-        remark="expectations of polynomials of degree four in each token are exact on three nodes for each coordinate",
-        source_status=("recalled", "derived"),
-    ),
-    constant("no-trace", "the trace does not occur", trace=0),
-    hypothesis("many-tokens", "the coefficient of the covariance is one", one=0),
-    constant("ridge", "the risk is that of the first step with the noise alone", dimension=0),
-    bug("noiseless", "noise does not enter the matrix", noisy=0),
-)
-def test_in_context(run, *, trace=1, one=1, dimension=1, noisy=1):
-    for name, (roots, count) in LAWS.items():
-        d = len(roots)
-        for noise in (Fraction(0), Fraction(1, 2)):
-            gamma = best(name, noisy * noise, trace=trace, one=one)
-            least = risk(name, gamma, noise)
-            for i, j in product(range(d), repeat=2):
-                around = []
-                for step in (Fraction(1, 8), Fraction(-1, 8)):
-                    moved = [row.copy() for row in gamma]
-                    moved[i][j] += step
-                    around.append(risk(name, moved, noise))
-                yield equals(around[0] - around[1], 0, scale=1, part="best", law=name, noise=float(noise))
-                yield at_least(min(around) - least, 0, scale=1, part="best", law=name, noise=float(noise))
-            if name.startswith("isotropic"):
-                size = 3 * roots[0] ** 2
-                rest = dimension * (d + 1) + noise / size
-                claimed = size * d * rest / (count + rest) if rest else Fraction(0)
-                found = risk(name, best(name, noise), noise)
-                yield equals(found, Interval.exactly(claimed), scale=1, part="risk", law=name, noise=float(noise))
-
-
-@verifies(
-    Claim(
-        "descent.rates",
-        "gradient flow of linear attention goes to the best matrix, each entry at a rate of its own, and the risk falls all the way",
-        r"$m_j = (1 + \frac1N)\lambda_j^2 + \frac{\mathrm{tr}\Lambda + \sigma^2}N\lambda_j$: the risk of any $\Gamma$ is $R^* + \sum_{ij}\lambda_im_j(\Gamma - \Gamma^*)_{ij}^2$ and its gradient $2\lambda_im_j(\Gamma - \Gamma^*)_{ij}$, so that under $\dot\Gamma = -\nabla R$ $(\Gamma - \Gamma^*)_{ij}$ decays like $e^{-2\lambda_im_jt}$; from $0$ the excess is $\sum_i\lambda_im_i(\gamma_i^*)^2e^{-4\lambda_im_it}$",
-        assumptions=(
-            "as in descent.in-context, coordinates of a token independent",
-            "the layer is trained as one matrix",
-        ),
-        spec=("FN.N09",),
-        cites=("zhang2023", "ahn2023"),
-        source_status=("derived",),
-    ),
-    hypothesis("one-rate", "all entries have the rate of the largest deviation", largest=True),
-    constant("slower", "the excess decays at the rate of the matrix", power=1),
-    bug("noiseless", "noise does not enter rates", noisy=0),
-)
-def test_rates(run, *, largest=False, power=2, noisy=1):
-    shares = run.pick(quick=(Fraction(1, 3),), paper=(Fraction(1, 7), Fraction(1, 3), Fraction(5, 6)))
-    for name, (roots, count) in LAWS.items():
-        d = len(roots)
-        own = [max(roots) ** 2 * 3 if largest else 3 * root * root for root in roots]
-        for noise in (Fraction(0), Fraction(1, 2)):
-            gamma = best(name, noise)
-            least = risk(name, gamma, noise)
-            rest = sum(3 * root * root for root in roots) + noisy * noise
-            m = [(1 + Fraction(1, count)) * a * a + rest / count * a for a in own]
-            for share in shares:
-                moved = [[gamma[i][j] + share * (1 + i) - Fraction(j, 5) for j in range(d)] for i in range(d)]
-                for i, j in product(range(d), repeat=2):
-                    around = []
-                    for step in (1, -1):  # differences are exact, as the risk is quadratic
-                        there = [row.copy() for row in moved]
-                        there[i][j] += step
-                        around.append(risk(name, there, noise))
-                    slope = 2 * own[i] * m[j] * (moved[i][j] - gamma[i][j])
-                    found = Interval.exactly((around[0] - around[1]) / 2)
-                    yield equals(found, Interval.exactly(slope), scale=1, part="gradient", law=name)
-                left = [share ** (1 + i) for i in range(d)]  # of the way from zero, in place of exponentials
-                there = [[gamma[i][j] * (1 - left[i]) for j in range(d)] for i in range(d)]
-                excess = sum(own[i] * m[i] * gamma[i][i] ** 2 * left[i] ** power for i in range(d))
-                found = Interval.exactly(risk(name, there, noise) - least)
-                yield equals(found, Interval.exactly(excess), scale=1, part="excess", law=name)
 
 
 def retrieved(patterns, query, beta, alpha):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
+    from theory.maxent.gibbs.ascent import ascended_query as ascended_query
     from theory.maxent.gibbs.gap_counting import GapScale as GapScale, gap_scale as gap_scale
     from theory.maxent.gibbs.gaussian_retrieval import retrieval_weight as retrieval_weight
     from theory.maxent.gibbs.gaussian_scores import (

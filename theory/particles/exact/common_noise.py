@@ -23,20 +23,22 @@ L. Fedorov, M. E. Sander, R. Elie, P. Marion and M. Laurière, *Clustering in de
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theory._validate import as_between, as_count, as_generator, as_positive, as_real
+from theory._validate import as_between, as_count, as_positive, as_real
 from theory.evidence import Interval, ball, hull, precision
-from theory.evidence.enclosure import PRECISION, coefficient, power_series
+from theory.evidence.enclosure import PRECISION, bits_in_force, coefficient, power_series
 from theory.evidence.quadrature import integral_over
 
 Array = NDArray[np.float64]
 _LARGEST = 16.0  # taken: of an inverse temperature
 _UNIT = 1e-9  # taken: by which the square of a length may differ from one
 _ENOUGH = (PRECISION, 2400)  # bits; the second tells one from the hyperbolic cosine of the least positive float
+_FAR = 0.125  # taken: a distance from an end that is divided by, which costs three bits
 _LENGTH = 64  # taken: more coefficients than any power series of an integral has
 
 
@@ -99,7 +101,7 @@ def antipodal_probability(beta: float, dim: int, *, overlap: float = 0.0) -> Int
     return Interval.exactly(0.0)
 
 
-def common_noise_step(tokens: ArrayLike, beta: float, step: float, rng: np.random.Generator) -> Array:
+def common_noise_step(tokens: ArrayLike, beta: float, step: float, noise: ArrayLike) -> Array:
     """Move pairs of tokens by one step of Euler and Maruyama, and back to the sphere.
 
     Parameters
@@ -110,8 +112,8 @@ def common_noise_step(tokens: ArrayLike, beta: float, step: float, rng: np.rando
         Inverse temperature.
     step : float
         Of time.
-    rng : numpy.random.Generator
-        Draws one matrix for each pair.
+    noise : array_like, shape (m, d, d)
+        What the noise of each pair has done in the meantime: independent entries of variance ``step``.
 
     Returns
     -------
@@ -120,23 +122,29 @@ def common_noise_step(tokens: ArrayLike, beta: float, step: float, rng: np.rando
     Raises
     ------
     ValueError
-        If tokens do not come in pairs or are not unit vectors.
+        If tokens do not come in pairs or are not unit vectors, or the noise has another shape.
     """
     x = as_real(tokens, "tokens")
     if x.ndim != 3 or x.shape[1] != 2 or not x.size:
         raise ValueError(f"tokens: expected shape (m, 2, d), got {x.shape}")
-    if not (np.abs(x) <= 1.0 + _UNIT).all() or not (np.abs((x**2).sum(axis=2) - 1.0) <= _UNIT).all():
+    if not (np.abs(x) <= 1.0 + _UNIT).all() or not (np.abs(_inner(x, x) - 1.0) <= _UNIT).all():
         raise ValueError("tokens: expected unit vectors, got others")
     inverse, time = as_between(beta, "beta", 0.0, _LARGEST), as_positive(step, "step")
-    overlap = (x[:, 0] * x[:, 1]).sum(axis=1)
-    other = (1.0 / (1.0 + np.exp(inverse * (1.0 - overlap))))[:, np.newaxis, np.newaxis]
+    turns = as_real(noise, "noise")
+    if turns.shape != (len(x), x.shape[2], x.shape[2]):
+        raise ValueError(f"noise: expected shape {(len(x), x.shape[2], x.shape[2])}, got {turns.shape}")
+    other = (1.0 / (1.0 + np.exp(inverse * (1.0 - _inner(x[:, 0], x[:, 1])))))[:, np.newaxis, np.newaxis]
     seen = (1.0 - other) * x + other * x[:, ::-1]
-    noise = as_generator(rng).normal(size=(len(x), x.shape[2], x.shape[2])) * np.sqrt(time)
-    moved = np.einsum("mkl,mil->mik", noise, seen)
-    moved -= (moved * x).sum(axis=2, keepdims=True) * x
-    drift = -0.5 * (x.shape[2] - 1) * time * (seen**2).sum(axis=2, keepdims=True) * x
-    ahead = x + moved + drift
-    found: Array = ahead / np.linalg.norm(ahead, axis=2, keepdims=True)
+    moved = seen @ turns.transpose(0, 2, 1)
+    kept = 1.0 - _inner(moved, x) - 0.5 * (x.shape[2] - 1) * time * _inner(seen, seen)
+    ahead = moved + kept[:, :, np.newaxis] * x
+    found: Array = ahead / np.sqrt(_inner(ahead, ahead))[:, :, np.newaxis]
+    return found
+
+
+def _inner(one: Array, other: Array) -> Array:
+    """Return inner products over the last axis."""
+    found: Array = np.einsum("...k,...k->...", one, other)
     return found
 
 
@@ -160,14 +168,27 @@ def _pieces(smooth: Callable[[Any], Any], low: Any, high: Any, start: Any, dim: 
 
 def _smooth(b: Any, dim: int) -> Callable[[Any], Any]:
     """Return the analytic factor of the density of the scale, on power series."""
+    slope, up_to = _logarithm(b, bits_in_force())
+
+    def factor(r: Any) -> Any:
+        integral = (slope(r) * r.derivative()).integral() + up_to(coefficient(r, 0))
+        return (-(dim - 2) * integral / 2).exp()
+
+    return factor
+
+
+@lru_cache(maxsize=32)
+def _logarithm(b: Any, bits: int) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:  # noqa: ARG001  a key
+    """Return the derivative of K and K itself, which know no dimension; values of K are kept."""
     done: dict[tuple[Any, ...], Any] = {}
     q = 1 / _cosh(2 * b)
 
     def slope(r: Any) -> Any:
-        x, y = b * (1 - r), b * (1 + r)
+        one, other = 1 - r, 1 + r
+        x, y = b * one, b * other
         across = 1 / _cosh(x)
-        first = -b * _sinhc(x / 2) * _sinh(x / 2) * across
-        return first + b * _sinhc(y / 2) * _sinh(2 * b - y / 2) * across * q
+        first = (across - 1) / one if _far(one) else -b * _sinhc(x / 2) * _sinh(x / 2) * across
+        return first + ((across - q) / other if _far(other) else b * _sinhc(y / 2) * _sinh(2 * b - y / 2) * across * q)
 
     def up_to(r: Any) -> Any:
         """Return the integral from zero, for any ball."""
@@ -181,11 +202,12 @@ def _smooth(b: Any, dim: int) -> Callable[[Any], Any]:
         apart = r - middle
         return done[key] if apart == 0 else done[key] + apart * slope(r)  # zero for certain, or a ball around it
 
-    def factor(r: Any) -> Any:
-        integral = (slope(r) * r.derivative()).integral() + up_to(coefficient(r, 0))
-        return (-(dim - 2) * integral / 2).exp()
+    return slope, up_to
 
-    return factor
+
+def _far(distance: Any) -> bool:
+    """Return whether to divide by a distance from an end, a ball or power series: it is not nearly zero."""
+    return bool((coefficient(distance, 0) if hasattr(distance, "length") else distance) > _FAR)
 
 
 def _cosh(x: Any) -> Any:

@@ -29,6 +29,7 @@ def chances(*, scale: str, root: int) -> Iterator[dict[str, Any]]:  # noqa: ARG0
         tokens[:, 0, 0] = tokens[:, 1, 1] = 1.0
         rng = stream("common-noise.chances", case, root=root)
         for _ in range(256):
-            tokens = common_noise_step(tokens, beta, 1.0 / 32.0, rng)
+            noise = rng.normal(size=(PAIRS, dim, dim)) * np.sqrt(1.0 / 32.0)
+            tokens = common_noise_step(tokens, beta, 1.0 / 32.0, noise)
         opposite = int(((tokens[:, 0] * tokens[:, 1]).sum(axis=1) < 0.0).sum())
         yield {"part": "drawn", "dim": dim, "beta": beta, "value": proportion(opposite, PAIRS)}
