@@ -283,6 +283,27 @@ def test_no_command_of_tex_is_left_over(read):
     assert formulas > 100_000
 
 
+def signs_of(sheet):
+    """Return the signs that the font of formulas is asked for."""
+    told = re.search(r"@font-face \{.*?unicode-range: (.*?);", sheet, re.DOTALL)[1]
+    ends = [each.strip().removeprefix("U+").split("-") for each in told.split(",")]
+    return {sign for each in ends for sign in range(int(each[0], 16), int(each[-1], 16) + 1)}
+
+
+def test_formulas_have_a_font_of_their_own_with_every_sign(atlas, read):
+    font = (atlas / "stix-two-math.woff2").read_bytes()
+    assert font[:4] == b"wOF2"
+    assert len(font) <= 200_000
+    assert "SIL Open Font License" in (atlas / "stix-two-math.LICENSE.txt").read_text(encoding="utf-8")
+    sheet = (atlas / "style.css").read_text(encoding="utf-8")
+    assert re.search(r'math \{ font-family: "STIX Two Math"', sheet)
+    known = signs_of(sheet) | {0xFE00}  # which only chooses between two forms
+    for place, page in read.items():
+        for text, around in page.texts:
+            if any(tag == "math" for tag, _ in around):
+                assert {ord(sign) for sign in text} <= known, (place, text)
+
+
 def test_every_link_leads_somewhere(atlas, read):
     ids = {place: page.ids for place, page in read.items()}
     for place, page in read.items():

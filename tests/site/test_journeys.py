@@ -159,6 +159,22 @@ def test_somebody_who_adds_a_theorem_looks_for_what_is_open(reader):
     reader.arrive("p/chaos.html#chaos.tagged", "The remainder", steps=2)
 
 
+def test_an_index_stands_low_whatever_fonts_there_are(browser, atlas):
+    page = browser.new_context().new_page()
+    page.goto((atlas / "c" / "lipschitz.sharp-w1.html").as_uri())
+    page.evaluate("document.fonts.ready")
+    assert page.evaluate("[...document.fonts].map(font => font.status)") == ["loaded"]
+    low = """
+      [...document.querySelectorAll(".statement msub")].map(sub => {
+        const [base, index] = [...sub.children].map(child => child.getBoundingClientRect());
+        return (index.bottom - base.bottom) / base.height;
+      })"""
+    found = page.evaluate(low)
+    page.context.close()
+    assert len(found) > 4
+    assert min(found) > 0.1
+
+
 def test_pages_are_what_the_standard_says(atlas):
     html5lib = pytest.importorskip("html5lib", reason="parsing by the standard needs html5lib")
     for place in [*PAGES, *(f"c/{path.name}" for path in sorted((atlas / "c").iterdir())[::100])]:
