@@ -138,6 +138,17 @@ def test_every_number_of_a_claim_is_that_of_its_record(read):
     assert tied > 10 * len(CLAIMS)
 
 
+def test_the_nearest_twin_of_the_text_is_the_first_of_the_table(read):
+    for claim in CLAIMS:
+        gaps = [
+            (a["data-src"], shown) for a, shown in read[f"c/{claim}.html"].numbers() if "/refuted/" in a["data-src"]
+        ]
+        texts = re.findall(
+            r"wrong version fails by at least", "".join(text for text, _ in read[f"c/{claim}.html"].texts)
+        )
+        assert gaps[0] == gaps[len(texts)], claim  # after one in the text of each scale, that of the table
+
+
 def other(digit):
     return str((int(digit[0]) + 1) % 10)
 

@@ -74,6 +74,7 @@ def claim_context(material: Material, record: Record, rows: int, *, titled: bool
         "kind": best.kind.name.lower(),
         "right": BY_RIGHT[best.kind],
         "scales": [_scale(material, record, entry) for entry in _in_order(record)],
+        "several": len(best.parts) > 1,
         "parts": _parts(best)[:rows],
         "more_parts": [part["name"] for part in _parts(best)[rows:]],
         "best": best.scale,
@@ -154,9 +155,13 @@ def _nearest(entry: Entry) -> Markup:
     number = entry.twins.index(entry.nearest)
     if entry.nearest.gap <= 0.0:
         return Markup("a twin is not refuted")
-    part = min(entry.nearest.refuted, key=lambda key: entry.twins[number].refuted[key])
-    gap = tied.least(entry.nearest.gap, pointer("scales", entry.scale, "twins", number, "refuted", part))
-    return Markup("the nearest wrong version fails by at least {}").format(gap)
+    where = pointer("scales", entry.scale, "twins", number, "refuted", _nearest_part(entry.nearest))
+    return Markup("the nearest wrong version fails by at least {}").format(tied.least(entry.nearest.gap, where))
+
+
+def _nearest_part(twin: TwinResult) -> str:
+    """Return the part in which a twin fails by least, of those that it refutes."""
+    return min(twin.refuted, key=lambda part: twin.refuted[part])
 
 
 def _parts(entry: Entry) -> list[dict[str, Any]]:
@@ -187,13 +192,14 @@ def _by_gap(twins: tuple[TwinResult, ...]) -> list[int]:
 
 def _twin(entry: Entry, number: int) -> dict[str, Any]:
     twin = entry.twins[number]
-    lost = twin.departure.lo > 0.0
+    part = _nearest_part(twin) if twin.refuted else None
     return {
         "id": twin.twin.id,
         "made_by": twin.twin.made_by,
         "breaks": typeset(twin.twin.breaks),
         "at": pointer("scales", entry.scale, "twins", number),
-        "gap": tied.least(twin.departure.lo, "/departure/0") if lost else Markup("not refuted"),
+        "part": "" if part is None else part or "the rest",
+        "gap": Markup("not refuted") if part is None else tied.least(twin.gap, pointer("refuted", part)[1:]),
         "catches": tied.count(twin.catches, "/catches"),
     }
 
