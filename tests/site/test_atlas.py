@@ -1,5 +1,6 @@
 """The atlas of the whole repository, read back: every number against its record, every link, every formula."""
 
+import csv
 import hashlib
 import json
 import re
@@ -259,6 +260,30 @@ def test_open_questions_are_what_is_not_decided_and_what_proofs_leave(read):
     }
     assert {hrefs[k][2] for k in left} == printed
     assert len(printed) > 30
+    asked_of = {}
+    for href in printed:
+        for key in next(whole["cites"] for whole in wholes if whole["id"] == href.partition("#")[2]):
+            asked_of.setdefault(f"s/{key}.html", set()).add(f"../{href}")
+    for place, page in read.items():  # a source says what is open of its claims
+        if place.startswith("s/"):
+            found = {attrs["href"] for tag, attrs in page.tags if tag == "a" and attrs["href"].startswith("../p/")}
+            assert found >= asked_of.get(place, set()), place
+
+
+def test_places_in_sources_are_those_of_the_index(read):
+    with (EVIDENCE.parent / "locators.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) > 15
+    for row in rows:
+        link = ("a", {"href": f"../s/{row['source']}.html"})
+        shown = "".join(text for text, around in read[f"c/{row['id']}.html"].texts if link in around)
+        assert shown.endswith(f", {row['place']}"), row
+        told = [
+            (text, attrs.get("data-src"))
+            for text, around in read[f"s/{row['source']}.html"].texts
+            for _, attrs in around[-1:]
+        ]
+        assert (row["place"], f"locators.csv#/{row['id']}/{row['source']}") in told, row
 
 
 def rows_of(page):

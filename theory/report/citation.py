@@ -179,12 +179,19 @@ def latex(record: Record) -> str:
     entry = record.best
     name = escape_latex(record.claim.id)
     cases = f"{entry.cases} case{'' if entry.cases == 1 else 's'}"
-    sources = f", after \\cite{{{','.join(record.claim.cites)}}}," if record.claim.cites else ""
+    sources = f", after {cited_latex(record)}," if record.claim.cites else ""
     found = f"{_departure(entry)}{_gap(entry)}{_level(entry)}"
     return (
         rf"Claim \texttt{{{name}}}{sources} is \emph{{{entry.verdict.value}}} by \cite{{{SUITE}}} "
         f"(kind {entry.kind.name.lower()}, {cases}, scale {entry.scale}): {found}."
     )
+
+
+def cited_latex(record: Record) -> str:
+    r"""Return the citations of the sources of a claim: those with a place, one by one, after all others together."""
+    plain = [key for key in record.claim.cites if key not in record.locators]
+    placed = [rf"\cite[{escape_latex(place)}]{{{key}}}" for key, place in record.locators.items()]
+    return ", ".join([rf"\cite{{{','.join(plain)}}}"] * bool(plain) + placed)
 
 
 def _departure(entry: Entry) -> str:

@@ -120,7 +120,7 @@ def format_claim(
         *(_line("" if k else "hypotheses", text) for k, text in enumerate(claim.assumptions or ("none",))),
         _line("wording", f"{', '.join(claim.source_status)} {marks(record)}"),
         _line("labels", ", ".join(claim.spec) or "none"),
-        _line("sources", ", ".join(claim.cites) or "none"),
+        _line("sources", ", ".join(_source(record, key) for key in claim.cites) or "none"),
         *(
             [_line("proof", f"{proof.printed.removeprefix('proof ')}, proofs/{proof.file}.md")]
             if proof and proof.file
@@ -134,6 +134,10 @@ def format_claim(
     for entry in record.entries.values():
         text += ["", *_scale(record, entry, (changes or {}).get((claim.id, entry.scale)))]
     return "\n".join(text) + "\n"
+
+
+def _source(record: Record, key: str) -> str:
+    return f"{key} ({record.locators[key]})" if key in record.locators else key
 
 
 def _scale(record: Record, entry: Entry, changed: tuple[str, ...] | None) -> list[str]:

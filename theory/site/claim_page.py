@@ -57,7 +57,7 @@ def claim_context(material: Material, record: Record, rows: int, *, titled: bool
     known = symbols_in(claim.statement, record.subject)
     told = {each.pattern: each.told for each in known if titled}
     proof = material.printed.get(name, NONE)
-    about = [material.sources[key] for key in claim.cites if key in material.sources]
+    about = [(material.sources[k], record.locators.get(k, "")) for k in claim.cites if k in material.sources]
     stated = bool({"seen", "recalled"} & set(claim.source_status))
     return {
         "id": name,
@@ -100,7 +100,7 @@ def claim_context(material: Material, record: Record, rows: int, *, titled: bool
         "test": record.test,
         "command": record.command(best),
         "latex": as_code(latex(record)),
-        "entries": " ".join([*(source.key for source in about), SUITE]),
+        "entries": " ".join([*(source.key for source, _ in about), SUITE]),
         "related": [material.records[other].claim for other in _related(material, record)],
         "digest": material.digests[name],
     }

@@ -147,6 +147,11 @@ def _row(record: Record) -> dict[str, Any]:
     }
 
 
+def _placed(record: Record, source: str) -> dict[str, Any]:
+    """Return what the page of a source says of a claim: also where in the source it stands, if that was read."""
+    return _row(record) | {"place": record.locators.get(source, "")}
+
+
 def _count(value: int, *keys: str) -> Markup:
     """Show how many claims there are of some sort; the index has them."""
     return tied.count(value, "index.js#/" + "/".join(keys))
@@ -230,9 +235,11 @@ def _source(material: Material, source: Source) -> dict[str, Any]:
     stated = [record for record in citing if {"seen", "recalled"} & set(record.claim.source_status)]
     groups = [("Stated in it", stated), ("Derived here, to compare", [r for r in citing if r not in stated])]
     items = [item for section in material.sections for item in section.items if source.key in item.sources]
+    named = {record.claim.id for record in citing}
     return {
         "s": source,
-        "groups": [(name, [_row(record) for record in rows]) for name, rows in groups if rows],
+        "groups": [(name, [_placed(record, source.key) for record in rows]) for name, rows in groups if rows],
+        "left": [(name, f"../{href}", said) for name, href, said in _left(material, "../") if name in named],
         "items": [(item, render(item.text, material.links, "paper_notes.md", "../")) for item in items],
     }
 
@@ -292,14 +299,18 @@ def _open(material: Material) -> dict[str, Any]:
     """Return the questions that the notes ask, the claims that evidence does not decide, and what proofs leave open."""
     notes = [_notes(material, section) for section in material.sections if section.page == "open"]
     asked = [r for r in material.records.values() if r.best.verdict not in (Verdict.SUPPORTED, Verdict.REFUTED)]
-    left = []
-    for name, text in material.proofs.items():
-        for heading, body in re.findall(r"^## (\S+)\n((?:(?!## ).*\n?)*)", text, re.MULTILINE):
-            for told in re.findall(r"\*\*Open\.\*\*((?:(?!\*\*|\n\n)[\s\S])*)", body):
-                link = f"p/{name}.html#{heading}"
-                left.append((heading, link, render(told.strip(), material.links, f"proofs/{name}.md")))
-    left = [each for each in left if each[0] in material.records]
-    return {"notes": notes, "stated": [_row(record) for record in asked], "left": left}
+    return {"notes": notes, "stated": [_row(record) for record in asked], "left": _left(material)}
+
+
+def _left(material: Material, up: str = "") -> list[tuple[str, str, Markup]]:
+    """Return what proofs of claims leave open: the claim, the place of the proof, and what is asked there."""
+    return [
+        (heading, f"p/{name}.html#{heading}", render(told.strip(), material.links, f"proofs/{name}.md", up))
+        for name, text in material.proofs.items()
+        for heading, body in re.findall(r"^## (\S+)\n((?:(?!## ).*\n?)*)", text, re.MULTILINE)
+        for told in re.findall(r"\*\*Open\.\*\*((?:(?!\*\*|\n\n)[\s\S])*)", body)
+        if heading in material.records
+    ]
 
 
 def _uses(material: Material, draw: Callable[..., Page]) -> Iterator[Page]:
