@@ -159,7 +159,8 @@ def test_all_sources_are_whole():
     assert len(entries(RECORDS, ROOT / "paper_notes.md", whole=True)) == len(SOURCES) + 1
 
 
-WITHOUT_ADDRESS = {"coifman2008", "desouza1997", "gray2004", "popoviciu1935", "sidi2004"}  # none was seen beside its title
+# of which no address was seen beside its title
+WITHOUT_ADDRESS = {"coifman2008", "desouza1997", "gray2004", "popoviciu1935", "sidi2004"}
 
 
 def test_every_source_is_found_by_an_address():
