@@ -98,6 +98,7 @@ def in_words(text: str) -> Markup:
 def _signed(text: str) -> Markup:
     text = _GREEK.sub(lambda name: _LETTERS[name[0]], text)
     text = re.sub(r"(?<=\d) (?=[\u03b1-\u03c9])", "", text)  # a multiple
+    text = re.sub(r"\bW([12])\b", r"W_\1", text)
     for said, sign in {"<=": "\u2264", ">=": "\u2265", " - ": " \u2212 ", "sqrt(": "\u221a("}.items():
         text = text.replace(said, sign)
     return Markup(_raised(str(_lowered(text))))  # noqa: S704  escaped
