@@ -312,7 +312,7 @@ def _complete(options: argparse.Namespace) -> tuple[str, int]:
 
 
 def _citation(options: argparse.Namespace) -> str:
-    from theory.report import archive, citation, citing, csl, locations, locators, proofs  # noqa: PLC0415
+    from theory.report import archive, citation, citing, csl, locations, proofs  # noqa: PLC0415
 
     if options.format == "schema":
         return citing.schema()
@@ -336,7 +336,7 @@ def _citation(options: argparse.Namespace) -> str:
         records, options.notes or (locations.notes_above(folder) if cites else None), whole=options.all
     )
     if options.format == "csl":
-        return csl.as_csl(entries, locators.places_in_sources(records))
+        return csl.as_csl(entries, csl.places_of(records))
     bibtex = "\n\n".join(entries) + "\n"
     return bibtex if options.format == "bibtex" else f"{bibtex}\n{lines}"
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.specimen import lay
+from theory.evidence.record import read_locators
 from theory.report.archive import ArchiveError, find, read_all
 from theory.report.citation import latex
 from theory.report.citing import SCHEMA, as_markdown, as_results
-from theory.report.csl import as_csl
+from theory.report.csl import as_csl, places_of
 from theory.report.formatting import format_claim
-from theory.report.locators import places_in_sources, read_locators
 
 ROOT = Path(__file__).parents[2]
 EVIDENCE = ROOT / "verify" / "evidence"
@@ -38,7 +38,7 @@ def test_a_place_stands_wherever_the_source_is_cited(folder):
     (claim,) = json.loads(as_results([record], {}, "0"))["claims"]
     assert claim["locators"] == {"higham2002": "Lemma 3.1 & more"}
     assert set(claim) <= set(SCHEMA["definitions"]["claim"]["properties"])
-    assert places_in_sources([record]) == {"higham2002": {"sums.two": "Lemma 3.1 & more"}}
+    assert places_of([record]) == {"higham2002": {"sums.two": "Lemma 3.1 & more"}}
     assert (folder / "sums.two.json").read_bytes() == before
 
 

@@ -18,9 +18,17 @@ from typing import Any, TypeVar
 from theory.evidence.claim import Claim, Twin
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import Part, Verdict, describe_verdict, tightest_part
-from theory.evidence.record import claim_of, interval_of, kind_of, part_of, read as read_record
+from theory.evidence.record import (
+    RecordError,
+    claim_of,
+    interval_of,
+    kind_of,
+    locators_file,
+    part_of,
+    read as read_record,
+    read_locators,
+)
 from theory.evidence.runner import SCALES, TwinResult, nearest_twin
-from theory.report.locators import FILE as LOCATORS, read_locators
 from theory.report.subject_order import sort_key
 
 T = TypeVar("T")
@@ -166,11 +174,11 @@ def read(path: Path) -> Record:
     try:
         raw = read_record(path)
         places = read_locators(path.parent).get(path.stem, {})
-    except ValueError as error:
+    except RecordError as error:
         raise ArchiveError(str(error)) from error
     claim = claim_of(raw)
     if strange := sorted(set(places) - set(claim.cites)):
-        raise ArchiveError(f"{path.parent.parent / LOCATORS}: expected sources of {claim.id}, got {', '.join(strange)}")
+        raise ArchiveError(f"{locators_file(path.parent)}: expected sources of {claim.id}, got {', '.join(strange)}")
     entries = {scale: _entry(scale, entry) for scale, entry in raw["scales"].items()}
     return Record(claim, raw["test"], entries, {key: places[key] for key in claim.cites if key in places})
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from theory.report.archive import ArchiveError
+from theory.report.archive import ArchiveError, Record
 
 _TYPES = {
     "article": "article-journal", "book": "book", "inproceedings": "paper-conference", "incollection": "chapter",
@@ -50,6 +50,15 @@ def as_csl(entries: Iterable[str], places: Mapping[str, Mapping[str, str]] | Non
         if (placed := (places or {}).get(item["id"])) is not None:
             item["custom"] = {"locators": dict(placed)}
     return json.dumps(items, indent=1, ensure_ascii=False) + "\n"
+
+
+def places_of(records: Iterable[Record]) -> dict[str, dict[str, str]]:
+    """Return where in a source claims stand, by the key of the source and the id of the claim."""
+    found: dict[str, dict[str, str]] = {}
+    for record in records:
+        for key, place in record.locators.items():
+            found.setdefault(key, {})[record.claim.id] = place
+    return found
 
 
 def _item(key: str, entry: Any) -> dict[str, Any]:
