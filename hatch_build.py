@@ -14,6 +14,7 @@ class Record(BuildHookInterface):
             build_data["force_include"] |= {
                 "verify/evidence": "theory/_record/evidence",
                 "verify/merged.csv": "theory/_record/merged.csv",
+                "verify/locators.csv": "theory/_record/locators.csv",
                 "paper_notes.md": "theory/_record/paper_notes.md",
                 "CITATION.cff": "theory/_record/CITATION.cff",
                 "docs/notes": "theory/_record/docs/notes",

@@ -50,7 +50,8 @@ def test_every_record_and_the_notes_are_in_the_wheel(wheel):
     with zipfile.ZipFile(wheel) as archive:
         for path in sorted((ROOT / "verify" / "evidence").glob("*.json")):
             assert archive.read(f"theory/_record/evidence/{path.name}") == path.read_bytes()
-        assert archive.read("theory/_record/merged.csv") == (ROOT / "verify" / "merged.csv").read_bytes()
+        for name in ("merged.csv", "locators.csv"):
+            assert archive.read(f"theory/_record/{name}") == (ROOT / "verify" / name).read_bytes()
         for name in ("paper_notes.md", "CITATION.cff", "docs/notes/sources.md"):
             assert archive.read(f"theory/_record/{name}") == (ROOT / name).read_bytes()
         names = archive.namelist()

@@ -336,7 +336,7 @@ def _citation(options: argparse.Namespace) -> str:
         records, options.notes or (locations.notes_above(folder) if cites else None), whole=options.all
     )
     if options.format == "csl":
-        return csl.as_csl(entries)
+        return csl.as_csl(entries, csl.places_of(records))
     bibtex = "\n\n".join(entries) + "\n"
     return bibtex if options.format == "bibtex" else f"{bibtex}\n{lines}"
 

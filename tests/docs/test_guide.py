@@ -211,6 +211,15 @@ def travel(root):
         page.locator(".top a:has-text('Guide')").click()
         assert "docs/index.html" in page.url
         assert errors == []
+        page.set_viewport_size({"width": 1280, "height": 720})
+        for path in [
+            *root.glob("docs/*.html"),
+            *root.glob("docs/made/*.html"),
+            *root.glob("docs/made/tutorials/*.html"),
+        ]:
+            page.goto(path.as_uri())
+            cut = "[...document.querySelectorAll('pre')].filter(pre => pre.scrollWidth > pre.clientWidth).length"
+            assert page.evaluate(cut) == 0, path.name
         for place in LOOKED_AT * AXE.is_file():
             page.goto((root / "docs" / place).as_uri())
             page.add_script_tag(path=str(AXE))

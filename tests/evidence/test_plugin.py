@@ -16,10 +16,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-import theory.evidence.claim  # loaded once, as all below, not anew in every run
+import theory.evidence.cited  # loaded once, as all below, not anew in every run
+import theory.evidence.claim
 import theory.evidence.runner  # noqa: F401
 from theory.evidence import board, enclosure, plugin, record  # noqa: F401
-from theory.evidence.record import reading, writing  # noqa: F401
+from theory.evidence.record import locators, reading, writing  # noqa: F401
 
 pytest_plugins = ["pytester"]
 

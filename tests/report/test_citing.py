@@ -159,13 +159,30 @@ def test_all_sources_are_whole():
     assert len(entries(RECORDS, ROOT / "paper_notes.md", whole=True)) == len(SOURCES) + 1
 
 
+# of which no address was seen beside its title
+WITHOUT_ADDRESS = {"coifman2008", "desouza1997", "gray2004", "popoviciu1935", "sidi2004"}
+
+
+def test_every_source_is_found_by_an_address():
+    """Each has a DOI or a URL that was seen beside its title, or is of arXiv; those for which none was are named."""
+    addresses = {
+        key: dict(re.findall(r"^\s*(doi|url|eprint)\s*=\s*\{([^}]*)\}", e, re.M)) for key, e in SOURCES.items()
+    }
+    assert {key for key, fields in addresses.items() if not {"doi", "url"} & set(fields)} == WITHOUT_ADDRESS
+    for key, fields in addresses.items():
+        assert ("eprint" in fields) <= ("doi" in fields), key
+        assert re.fullmatch(r"10\.\d{4,}/\S+", fields.get("doi", "10.1000/x")), key
+        assert fields.get("url", "https://").startswith(("https://", "http://")), key
+
+
 @pytest.mark.parametrize(
     ("entry", "fields"),
     [
         ("@book{a,\n  title = {b},\n  year = {2000},\n}", ()),
         ("@misc{a,\n  note = {arXiv:math/0309001}\n}", ("eprint = {math/0309001}", "abs/math/0309001}")),
         ("@article{a,\n  doi = {10.1/2},\n}", ("url = {https://doi.org/10.1/2}",)),
-        ("@misc{a,\n  eprint = {2001.00001}\n}", ("abs/2001.00001}",)),
+        ("@misc{a,\n  eprint = {2001.00001}\n}", ("abs/2001.00001}", "doi = {10.48550/arXiv.2001.00001}")),
+        ("@misc{a,\n  eprint = {2001.00001},\n  doi = {10.1/2},\n}", ("url = {https://doi.org/10.1/2}",)),
         ("@misc{a,\n  note = {arXiv:2001.00001},\n  eprint = {2001.00001},\n}", ("archiveprefix = {arXiv}",)),
     ],
 )

@@ -1,6 +1,8 @@
 """The atlas of the whole repository, read back: every number against its record, every link, every formula."""
 
+import csv
 import hashlib
+import html
 import json
 import re
 import shutil
@@ -14,8 +16,10 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from theory.evidence.interval import Interval
+from theory.figures import _style as style
 from theory.report.digits import at_least, at_most, common
 from theory.report.proofs import read_proofs
+from theory.site.formulas import in_words
 
 ROOT = Path(__file__).parents[2]
 EVIDENCE = ROOT / "verify" / "evidence"
@@ -138,6 +142,17 @@ def test_every_number_of_a_claim_is_that_of_its_record(read):
     assert tied > 10 * len(CLAIMS)
 
 
+def test_the_nearest_twin_of_the_text_is_the_first_of_the_table(read):
+    for claim in CLAIMS:
+        gaps = [
+            (a["data-src"], shown) for a, shown in read[f"c/{claim}.html"].numbers() if "/refuted/" in a["data-src"]
+        ]
+        texts = re.findall(
+            r"wrong version fails by at least", "".join(text for text, _ in read[f"c/{claim}.html"].texts)
+        )
+        assert gaps[0] == gaps[len(texts)], claim  # after one in the text of each scale, that of the table
+
+
 def other(digit):
     return str((int(digit[0]) + 1) % 10)
 
@@ -162,7 +177,8 @@ def test_a_loose_digit_is_noticed(atlas, tmp_path):
     text = (atlas / "c" / "lipschitz.sharp-w1.html").read_text(encoding="utf-8")
     (tmp_path / "page.html").write_text(text.replace("</strong> over", "</strong> at 95 per cent over", 1), "utf-8")
     whole = json.loads((EVIDENCE / "lipschitz.sharp-w1.json").read_text(encoding="utf-8"))
-    texts = [*strings(whole), *(json.loads(p.read_text("utf-8"))["words"] for p in EVIDENCE.glob("lipschitz.*.json"))]
+    words = [json.loads(p.read_text("utf-8"))["words"] for p in EVIDENCE.glob("lipschitz.*.json")]
+    texts = [*strings(whole), *(piece for each in words for piece in shown_words(each))]
     assert loose_digits(Reader(tmp_path / "page.html"), texts) == ["at 95 per cent over"]
 
 
@@ -189,9 +205,14 @@ def loose_digits(page, texts):
     return loose
 
 
+def shown_words(words):
+    """Return the pieces of the words of a claim between tags, with its signs."""
+    return html.unescape(re.sub(r"<[^>]*>", "\0", in_words(words))).split("\0")
+
+
 def test_no_digit_of_a_claim_is_loose(read):
     wholes = {claim: json.loads((EVIDENCE / f"{claim}.json").read_text(encoding="utf-8")) for claim in CLAIMS}
-    words = [whole["words"] for whole in wholes.values()]  # of claims nearby
+    words = [piece for whole in wholes.values() for piece in shown_words(whole["words"])]  # of claims nearby
     for claim, whole in wholes.items():
         assert loose_digits(read[f"c/{claim}.html"], [*strings(whole), *words]) == [], claim
 
@@ -204,7 +225,7 @@ def squares_of(read):
 def test_the_numbers_of_the_front_are_counted(read):
     total, supported, *rest = [int(text) for _, text in read["index.html"].numbers()]
     assert total == len(CLAIMS)
-    assert supported == sum("open" not in square["class"].split() for square in squares_of(read))
+    assert supported == sum(not {"stated", "fault"} & set(square["class"].split()) for square in squares_of(read))
     assert supported in rest
     assert sum(rest) == 2 * total  # by kind and by verdict
     squares = [square["href"] for square in squares_of(read)]
@@ -248,6 +269,30 @@ def test_open_questions_are_what_is_not_decided_and_what_proofs_leave(read):
     }
     assert {hrefs[k][2] for k in left} == printed
     assert len(printed) > 30
+    asked_of = {}
+    for href in printed:
+        for key in next(whole["cites"] for whole in wholes if whole["id"] == href.partition("#")[2]):
+            asked_of.setdefault(f"s/{key}.html", set()).add(f"../{href}")
+    for place, page in read.items():  # a source says what is open of its claims
+        if place.startswith("s/"):
+            found = {attrs["href"] for tag, attrs in page.tags if tag == "a" and attrs["href"].startswith("../p/")}
+            assert found >= asked_of.get(place, set()), place
+
+
+def test_places_in_sources_are_those_of_the_index(read):
+    with (EVIDENCE.parent / "locators.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) > 15
+    for row in rows:
+        link = ("a", {"href": f"../s/{row['source']}.html"})
+        shown = "".join(text for text, around in read[f"c/{row['id']}.html"].texts if link in around)
+        assert shown.endswith(f", {row['place']}"), row
+        told = [
+            (text, attrs.get("data-src"))
+            for text, around in read[f"s/{row['source']}.html"].texts
+            for _, attrs in around[-1:]
+        ]
+        assert (row["place"], f"locators.csv#/{row['id']}/{row['source']}") in told, row
 
 
 def rows_of(page):
@@ -281,6 +326,27 @@ def test_no_command_of_tex_is_left_over(read):
             assert "\\" not in text or tags & {"pre", "code"}, (place, text)
             assert not re.search(r"\$[^$]*\$", text) or tags & {"pre", "code"}, (place, text)
     assert formulas > 100_000
+
+
+def signs_of(sheet):
+    """Return the signs that the font of formulas is asked for."""
+    told = re.search(r"@font-face \{.*?unicode-range: (.*?);", sheet, re.DOTALL)[1]
+    ends = [each.strip().removeprefix("U+").split("-") for each in told.split(",")]
+    return {sign for each in ends for sign in range(int(each[0], 16), int(each[-1], 16) + 1)}
+
+
+def test_formulas_have_a_font_of_their_own_with_every_sign(atlas, read):
+    font = (atlas / "stix-two-math.woff2").read_bytes()
+    assert font[:4] == b"wOF2"
+    assert len(font) <= 200_000
+    assert "SIL Open Font License" in (atlas / "stix-two-math.LICENSE.txt").read_text(encoding="utf-8")
+    sheet = (atlas / "style.css").read_text(encoding="utf-8")
+    assert re.search(r'math \{ font-family: "STIX Two Math"', sheet)
+    known = signs_of(sheet) | {0xFE00}  # which only chooses between two forms
+    for place, page in read.items():
+        for text, around in page.texts:
+            if any(tag == "math" for tag, _ in around):
+                assert {ord(sign) for sign in text} <= known, (place, text)
 
 
 def test_every_link_leads_somewhere(atlas, read):
@@ -401,3 +467,52 @@ def test_texts_stand_out_in_both_schemes(atlas):
             for text in texts[:3] if ground == "mark" else texts:
                 assert contrast(scheme[text], scheme[ground]) >= 4.5, (text, ground)
     assert round(contrast("#000000", "#ffffff"), 6) == 21.0
+
+
+def test_squares_have_the_colours_of_the_figures(atlas, read):
+    sheet = (atlas / "style.css").read_text(encoding="utf-8")
+    for kind, colour in style.OF_KIND.items():
+        name = kind.name.lower()
+        assert re.findall(rf"--{name}: (#\w+)", sheet) == [colour.lower()]  # the same in both schemes
+        assert f".sq.{name} {{ background: var(--{name}); }}" in sheet
+    asked = {square["href"][2:-5] for square in squares_of(read) if "stated" in square["class"].split()}
+    wholes = {claim: json.loads((EVIDENCE / f"{claim}.json").read_text(encoding="utf-8")) for claim in CLAIMS}
+    assert asked == {claim for claim, whole in wholes.items() if best_of(whole) in whole.get("finds", ())}
+    assert len(asked) > 5
+
+
+def best_of(whole):
+    return (whole["scales"].get("paper") or whole["scales"]["quick"])["verdict"]
+
+
+def text_of(page):
+    return " ".join("".join(text for text, _ in page.texts).split())
+
+
+def test_what_is_recalled_is_not_said_to_be_stated(read):
+    said = Counter()
+    for claim in CLAIMS:
+        whole = json.loads((EVIDENCE / f"{claim}.json").read_text(encoding="utf-8"))
+        text, marks = text_of(read[f"c/{claim}.html"]), whole["source_status"]
+        if whole["cites"]:
+            word = "Stated in" if "seen" in marks else "Attributed to" if "recalled" in marks else "Compare"
+            assert f"{word} " in text, claim
+            assert ("Stated in " in text) == (word == "Stated in"), claim
+            said[word] += 1
+    assert min(said[word] for word in ("Stated in", "Attributed to", "Compare")) > 50
+
+
+def test_a_number_that_moved_says_from_where_to_where(read):
+    moved = {
+        claim: re.findall(r"\d\d, [a-z ]+ \[[^]]*\] \u2192 \[[^]]*\]", text_of(read[f"c/{claim}.html"]))
+        for claim in CLAIMS
+    }
+    assert sum(map(bool, moved.values())) > 5
+    assert moved["noisy.bifurcation"] == ["22, quick and paper [0, 7.2536e-05] \u2192 [0, 7.2245e-05]"]
+
+
+def test_words_of_claims_have_signs_for_spelled_letters(read):
+    title = "on a ball exp(2\u03b1)(1 + 2\u03b1), with no further term, is a Lipschitz constant in W"
+    assert title in text_of(read["c/lipschitz.sharp-w1.html"])
+    loose = [text for text, around in read["moved.html"].texts if not {"code", "pre"} & {tag for tag, _ in around}]
+    assert not [text for text in loose if "W_" in text]

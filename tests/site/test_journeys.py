@@ -5,6 +5,7 @@ or typed, and may take no more than a reader has patience for. Needs Playwright 
 the path); the audit needs ``axe.min.js`` of axe-core, whose place ``AXE`` names.
 """
 
+import json
 import os
 import re
 import shutil
@@ -12,6 +13,9 @@ import time
 from pathlib import Path
 
 import pytest
+
+from theory.site.material import read_material
+from theory.site.pages import pages
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -157,6 +161,41 @@ def test_somebody_who_adds_a_theorem_looks_for_what_is_open(reader):
     reader.click("nav a:has-text('Open')")
     reader.click("main a[href*='p/chaos.html#chaos.tagged']")
     reader.arrive("p/chaos.html#chaos.tagged", "The remainder", steps=2)
+
+
+@pytest.mark.parametrize("guide", [False, True])
+def test_the_first_link_that_a_search_shows_is_the_claim(browser, atlas, tmp_path, guide):
+    place = atlas
+    if guide:  # a page as it is beside a guide, which knows a name with these words
+        place = Path(shutil.copytree(atlas, tmp_path / "atlas", ignore=shutil.ignore_patterns("r", "f", "t", "p")))
+        (place / "docs").mkdir()
+        entry = {"id": "api#theory.w1", "words": "sharp lipschitz constant of wasserstein", "subject": "function"}
+        (place / "docs" / "found.js").write_text(f"globalThis.GUIDE = [{json.dumps(entry)}];\n", encoding="utf-8")
+        made = pages(read_material(ROOT / "verify" / "evidence", ROOT / "paper_notes.md"), guide=True)
+        (place / "browse.html").write_text(next(text for name, text in made if name == "browse.html"), "utf-8")
+    page = browser.new_context().new_page()
+    page.goto((place / "browse.html").as_uri() + "?q=wasserstein sharp lipshitz")
+    links = page.locator("main a:visible")
+    assert links.first.get_attribute("href") == "c/lipschitz.sharp-w1.html"
+    assert (links.last.get_attribute("href") == "docs/api#theory.w1") == guide
+    assert ("in the guide below" in page.locator("output").inner_text()) == guide
+    page.context.close()
+
+
+def test_an_index_stands_low_whatever_fonts_there_are(browser, atlas):
+    page = browser.new_context().new_page()
+    page.goto((atlas / "c" / "lipschitz.sharp-w1.html").as_uri())
+    page.evaluate("document.fonts.ready")
+    assert page.evaluate("[...document.fonts].map(font => font.status)") == ["loaded"]
+    low = """
+      [...document.querySelectorAll(".statement msub")].map(sub => {
+        const [base, index] = [...sub.children].map(child => child.getBoundingClientRect());
+        return (index.bottom - base.bottom) / base.height;
+      })"""
+    found = page.evaluate(low)
+    page.context.close()
+    assert len(found) > 4
+    assert min(found) > 0.1
 
 
 def test_pages_are_what_the_standard_says(atlas):

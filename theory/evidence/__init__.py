@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
+    from theory.evidence.cited import Claim as Claim
     from theory.evidence.claim import (
-        Claim as Claim,
         Finding as Finding,
         Sort as Sort,
         Twin as Twin,

@@ -18,9 +18,9 @@ from typing import Any
 import theory
 
 JUDGED_BY = "theory.evidence.runner"  # runs every check and decides it
-_RECORDED_BY = ("record", "record.reading", "record.writing")
+_RECORDED_BY = ("record", "record.locators", "record.reading", "record.writing")
 _FRAME = frozenset(
-    f"theory.evidence.{name}" for name in ("board", "closure", "files", "plugin", "provenance", *_RECORDED_BY)
+    f"theory.evidence.{name}" for name in ("board", "cited", "closure", "files", "plugin", "provenance", *_RECORDED_BY)
 )
 _IDLE = frozenset({"kind", "ctx", "type_comment", "annotation", "returns", "type_params", "type_ignores"})
 _BODIES = (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -18,7 +18,16 @@ from typing import Any, TypeVar
 from theory.evidence.claim import Claim, Twin
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import Part, Verdict, describe_verdict, tightest_part
-from theory.evidence.record import RecordError, claim_of, interval_of, kind_of, part_of, read as read_record
+from theory.evidence.record import (
+    RecordError,
+    claim_of,
+    interval_of,
+    kind_of,
+    locators_file,
+    part_of,
+    read as read_record,
+    read_locators,
+)
 from theory.evidence.runner import SCALES, TwinResult, nearest_twin
 from theory.report.subject_order import sort_key
 
@@ -71,11 +80,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A claim, the test file that decides it, and an entry for every scale at which it was decided."""
+    """A claim, the test file that decides it, an entry for every scale, and its places in sources, by their keys."""
 
     claim: Claim
     test: str
     entries: Mapping[str, Entry]
+    locators: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def best(self) -> Entry:
@@ -158,13 +168,19 @@ def read(path: Path) -> Record:
     Raises
     ------
     ArchiveError
-        If the file is unreadable, is no JSON, lacks something that a record has, was edited, or contradicts itself.
+        If the file is unreadable, is no JSON, lacks something that a record has, was edited, or contradicts itself, or
+        if the index of places in sources beside the records is broken or names a source that the claim does not cite.
     """
     try:
         raw = read_record(path)
+        places = read_locators(path.parent).get(path.stem, {})
     except RecordError as error:
         raise ArchiveError(str(error)) from error
-    return Record(claim_of(raw), raw["test"], {scale: _entry(scale, entry) for scale, entry in raw["scales"].items()})
+    claim = claim_of(raw)
+    if strange := sorted(set(places) - set(claim.cites)):
+        raise ArchiveError(f"{locators_file(path.parent)}: expected sources of {claim.id}, got {', '.join(strange)}")
+    entries = {scale: _entry(scale, entry) for scale, entry in raw["scales"].items()}
+    return Record(claim, raw["test"], entries, {key: places[key] for key in claim.cites if key in places})
 
 
 def _entry(scale: str, raw: Mapping[str, Any]) -> Entry:

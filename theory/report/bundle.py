@@ -67,7 +67,7 @@ def collect(records: Sequence[Record], folder: Path, notes: Path) -> dict[str, b
     if not folder.is_relative_to(root):
         raise ArchiveError(f"--evidence: expected a folder beside {notes}, got {folder}")
     paths = [*record_paths(folder), notes.resolve(), *(root / name for name in _NEEDED)]
-    paths += [path for path in [folder.parent / "merged.csv"] if path.is_file()]
+    paths += [path for name in ("merged.csv", "locators.csv") if (path := folder.parent / name).is_file()]
     paths += [path for pattern in _ALSO for path in root.glob(pattern)]
     try:
         contents = {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}

@@ -22,6 +22,7 @@ SUITE = "attention-theory"  # the name of the distribution, and its BibTeX key
 
 _CITATION = "CITATION.cff"
 _ADDRESSES = ("url", "repository-code")  # the first that it has
+_ARXIV_DOI = "10.48550/arXiv."  # with the number of a paper: the DOI that arXiv gives it
 _FENCE = re.compile(r"^```bibtex\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _ENTRY = re.compile(r"@(\w+)\{([^\s,{}]+),")
 _ESCAPED = {c: rf"\{c}" for c in "&%$#_{}"} | {
@@ -138,7 +139,9 @@ def bibtex(record: Record, notes: Path | None) -> str:
 
 
 def addressed(entry: str) -> str:
-    r"""Return an entry with the fields by which it is found: ``eprint`` and ``url``, from its DOI or its note.
+    r"""Return an entry with the fields by which it is found, from its DOI or its note.
+
+    What is on arXiv and has no other DOI has that of arXiv.
 
     Examples
     --------
@@ -147,6 +150,7 @@ def addressed(entry: str) -> str:
       note = {arXiv:2001.00001},
       eprint = {2001.00001},
       archiveprefix = {arXiv},
+      doi = {10.48550/arXiv.2001.00001},
       url = {https://arxiv.org/abs/2001.00001},
     }
     """
@@ -155,7 +159,8 @@ def addressed(entry: str) -> str:
     arxiv = re.search(r"(?:arXiv:\s*|^\s*eprint\s*=\s*\{)([0-9]{4}\.[0-9]{4,5}|[a-z.-]+/[0-9]{7})", entry, re.MULTILINE)
     more = {}
     if arxiv is not None:
-        more = {"eprint": arxiv[1], "archiveprefix": "arXiv", "url": f"https://arxiv.org/abs/{arxiv[1]}"}
+        more = {"eprint": arxiv[1], "archiveprefix": "arXiv", "doi": f"{_ARXIV_DOI}{arxiv[1]}"}
+        more["url"] = f"https://arxiv.org/abs/{arxiv[1]}"
     if doi is not None:
         more["url"] = f"https://doi.org/{doi[1]}"
     lines = "".join(f"  {name} = {{{value}}},\n" for name, value in more.items() if name not in given)
@@ -179,12 +184,19 @@ def latex(record: Record) -> str:
     entry = record.best
     name = escape_latex(record.claim.id)
     cases = f"{entry.cases} case{'' if entry.cases == 1 else 's'}"
-    sources = f", after \\cite{{{','.join(record.claim.cites)}}}," if record.claim.cites else ""
+    sources = f", after {cited_latex(record)}," if record.claim.cites else ""
     found = f"{_departure(entry)}{_gap(entry)}{_level(entry)}"
     return (
         rf"Claim \texttt{{{name}}}{sources} is \emph{{{entry.verdict.value}}} by \cite{{{SUITE}}} "
         f"(kind {entry.kind.name.lower()}, {cases}, scale {entry.scale}): {found}."
     )
+
+
+def cited_latex(record: Record) -> str:
+    r"""Return the citations of the sources of a claim: those with a place, one by one, after all others together."""
+    plain = [key for key in record.claim.cites if key not in record.locators]
+    placed = [rf"\cite[{escape_latex(place)}]{{{key}}}" for key, place in record.locators.items()]
+    return ", ".join([rf"\cite{{{','.join(plain)}}}"] * bool(plain) + placed)
 
 
 def _departure(entry: Entry) -> str:

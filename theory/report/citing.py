@@ -86,7 +86,8 @@ def as_markdown(records: Sequence[Record]) -> str:
 
 def _item(record: Record) -> str:
     entry = record.best
-    cites = "; ".join(f"@{key}" for key in (*record.claim.cites, SUITE))
+    places = {key: f", {place}" for key, place in record.locators.items()}
+    cites = "; ".join(f"@{key}{places.get(key, '')}" for key in (*record.claim.cites, SUITE))
     cases = f"{entry.cases} case{'' if entry.cases == 1 else 's'}"
     return (
         f"- **{record.claim.words[:1].upper()}{record.claim.words[1:]}** (`{record.claim.id}`): "
@@ -125,6 +126,7 @@ def _result(record: Record, proofs: Mapping[str, Proof]) -> dict[str, Any]:
         "assumptions": list(claim.assumptions),
         "labels": list(claim.spec),
         "sources": list(claim.cites),
+        "locators": dict(record.locators),
         "source_status": list(claim.source_status),
         "proof": proof.level,
         "uses": list(proof.uses),
@@ -175,6 +177,11 @@ SCHEMA: dict[str, Any] = {
                 **{
                     name: {"$ref": "#/definitions/texts"}
                     for name in ("assumptions", "labels", "sources", "source_status", "uses")
+                },
+                "locators": {
+                    "type": "object",
+                    "description": "where in a source, by its key, stands what the claim is about",
+                    "additionalProperties": {"type": "string"},
                 },
                 "proof": {"enum": ["none", "printed", "refereed", "formal in part", "formal"]},
                 "scales": {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from theory.report.archive import ArchiveError
+from theory.report.archive import ArchiveError, Record
 
 _TYPES = {
     "article": "article-journal", "book": "book", "inproceedings": "paper-conference", "incollection": "chapter",
@@ -20,8 +20,16 @@ _FIELDS = {
 }  # fmt: skip
 
 
-def as_csl(entries: Iterable[str]) -> str:
+def as_csl(entries: Iterable[str], places: Mapping[str, Mapping[str, str]] | None = None) -> str:
     """Return entries of BibTeX as CSL-JSON.
+
+    Parameters
+    ----------
+    entries : iterable of str
+        Each in BibTeX.
+    places : mapping, optional
+        Where in a source a claim stands, by the key of the source and the id of the claim: ``custom.locators``, since
+        in CSL a locator belongs to a citation and not to an entry.
 
     Raises
     ------
@@ -38,7 +46,19 @@ def as_csl(entries: Iterable[str]) -> str:
     except PybtexError as error:
         raise ArchiveError(f"sources: expected BibTeX: {error}") from error
     items = [_item(key, entry) for key, entry in found.items()]
+    for item in items:
+        if (placed := (places or {}).get(item["id"])) is not None:
+            item["custom"] = {"locators": dict(placed)}
     return json.dumps(items, indent=1, ensure_ascii=False) + "\n"
+
+
+def places_of(records: Iterable[Record]) -> dict[str, dict[str, str]]:
+    """Return where in a source claims stand, by the key of the source and the id of the claim."""
+    found: dict[str, dict[str, str]] = {}
+    for record in records:
+        for key, place in record.locators.items():
+            found.setdefault(key, {})[record.claim.id] = place
+    return found
 
 
 def _item(key: str, entry: Any) -> dict[str, Any]:

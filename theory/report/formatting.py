@@ -120,7 +120,7 @@ def format_claim(
         *(_line("" if k else "hypotheses", text) for k, text in enumerate(claim.assumptions or ("none",))),
         _line("wording", f"{', '.join(claim.source_status)} {marks(record)}"),
         _line("labels", ", ".join(claim.spec) or "none"),
-        _line("sources", ", ".join(claim.cites) or "none"),
+        _line("sources", ", ".join(_source(record, key) for key in claim.cites) or "none"),
         *(
             [_line("proof", f"{proof.printed.removeprefix('proof ')}, proofs/{proof.file}.md")]
             if proof and proof.file
@@ -138,6 +138,10 @@ def format_claim(
     return "\n".join(text) + "\n"
 
 
+def _source(record: Record, key: str) -> str:
+    return f"{key} ({record.locators[key]})" if key in record.locators else key
+
+
 def _scale(record: Record, entry: Entry, changed: tuple[str, ...] | None) -> list[str]:
     said = record.describe(entry).replace(entry.verdict.value, entry.verdict.name)
     verdict = f"{said}, kind {entry.kind.name.lower()} ({BY_RIGHT[entry.kind]})"
@@ -151,7 +155,7 @@ def _scale(record: Record, entry: Entry, changed: tuple[str, ...] | None) -> lis
     if len(entry.parts) > 1:
         parts = [_part(name, part) for name, part in entry.parts.items()]
         text += [_line("" if k else "parts", part) for k, part in enumerate(parts)]
-    text += [_line("" if k else "twins", _twin(twin, twin is entry.nearest)) for k, twin in enumerate(entry.twins)]
+    text += [_line("" if k else "twins", _twin(twin, entry)) for k, twin in enumerate(entry.twins)]
     first = [name for name in _FIRST if name in entry.provenance]
     made_with = [*first, *(name for name in entry.provenance if name not in (*first, *_ELSEWHERE))]
     versions = ", ".join(f"{name} {entry.provenance[name]}" for name in made_with if entry.provenance[name] is not None)
@@ -191,11 +195,13 @@ def _part(name: str, part: Part) -> str:
     return f"{name or '(unnamed)'}: {found}; {rest}"
 
 
-def _twin(twin: TwinResult, nearest: bool) -> str:
-    name = f"{twin.twin.id} ({twin.twin.made_by}{', the nearest' if nearest else ''}): {twin.twin.breaks}"
-    if twin.departure.lo <= 0.0:
+def _twin(twin: TwinResult, entry: Entry) -> str:
+    name = f"{twin.twin.id} ({twin.twin.made_by}{', the nearest' if twin is entry.nearest else ''}): {twin.twin.breaks}"
+    if not twin.refuted:
         return f"{name}; NOT refuted in {twin.cases} cases"
-    found = f"fails by at least {at_least(twin.departure.lo)}, caught in {twin.catches} of {twin.cases} cases"
+    part = min(twin.refuted, key=lambda part: twin.refuted[part])
+    where = f" in the part {part or '(unnamed)'}" if len(entry.parts) > 1 else ""
+    found = f"fails by at least {at_least(twin.gap)}{where}, caught in {twin.catches} of {twin.cases} cases"
     return f"{name}; {found}{', clearest' if twin.case else ''}{_case(twin.case)}"
 
 

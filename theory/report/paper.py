@@ -20,7 +20,7 @@ from theory.report.typeset import Typesetter, itemize, label, sections
 RESULTS, LEMMAS, CONVENTIONS = "results.md", "lemmas.md", ("README.md", "How a section is read")
 _LINK = re.compile(r"\[([^\]]*)\]\((\w[\w-]*\.md)(?:#[\w-]+)?\)")
 _IMAGE = re.compile(r"\\includegraphics\[[^\]]*\]\{figures/([^}]*)\}")
-_CITED = re.compile(r"\\cite\{([^}]*)\}")
+_CITED = re.compile(r"\\cite(?:\[[^\]]*\])?\{([^}]*)\}")
 _BEFORE = r"""\documentclass{article}
 \usepackage[utf8]{inputenc}
 \usepackage{amsmath,amssymb,array,graphicx,microtype}

@@ -20,7 +20,13 @@ from theory.site.search_index import bibtex_script, index_script
 
 MARK = ".nojekyll"  # tells a host of static pages to leave them alone, and this command that the folder is its own
 _MADE = "made by python -m theory site\n"
-_STATIC = ("style.css", "copy.js", "search.js", "browse.js")
+_STATIC = {  # by the name on the site
+    **{name: f"static/{name}" for name in ("style.css", "copy.js", "search.js", "browse.js")},
+    "minisearch.js": "vendor/minisearch/minisearch.js",
+    "minisearch.LICENSE.txt": "vendor/minisearch/LICENSE.txt",
+    "stix-two-math.woff2": "vendor/stix-two-math/stix-two-math.woff2",
+    "stix-two-math.LICENSE.txt": "vendor/stix-two-math/LICENSE.txt",
+}
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can say; a site depends on no clock
 
 
@@ -120,13 +126,9 @@ def _fill(part: Path, material: Material, guide: bool) -> int:
 
 
 def _copy_static(part: Path) -> None:
-    here = files("theory.site")
-    for name in _STATIC:
-        with as_file(here / "static" / name) as path:
+    for name, place in _STATIC.items():
+        with as_file(files("theory.site").joinpath(place)) as path:
             shutil.copyfile(path, part / name)
-    for name, target in (("minisearch.js", "minisearch.js"), ("LICENSE.txt", "minisearch.LICENSE.txt")):
-        with as_file(here / "vendor" / "minisearch" / name) as path:
-            shutil.copyfile(path, part / target)
 
 
 def _copy_records(part: Path, material: Material) -> None:

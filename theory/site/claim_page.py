@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -13,10 +13,11 @@ from theory.evidence.judge import Verdict
 from theory.evidence.runner import TwinResult
 from theory.report.archive import Entry, Record
 from theory.report.citation import SUITE, latex
+from theory.report.citing import macro_name
 from theory.report.formatting import BY_RIGHT
-from theory.report.proofs import NONE
+from theory.report.proofs import NONE, resolve
 from theory.site import tied_numbers as tied
-from theory.site.formulas import as_code, lines_of, typeset
+from theory.site.formulas import as_code, in_words, lines_of, typeset
 from theory.site.margin_bar import draw_margin
 from theory.site.material import Material, code_page
 from theory.site.notation import symbols_in
@@ -27,7 +28,10 @@ _NEIGHBOURS = 3  # chosen: what a reader looks through
 _MORE = 3  # chosen: a reader wants wrong versions before parts
 _NOTES = 4  # chosen: notes that a reader looks through
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_MOVE = re.compile(r"\b(quick and paper|quick|paper),? (\[[^\]]*\]) to (\[[^\]]*\])")
+_MOVES = 2  # of a note: a claim has two scales
 _DATED = 64  # chosen: characters of a note that begins with its date
+_ATTAINED = 1e-6  # what the words say
 _LONG = 90  # chosen: characters of a case that a row of a table holds
 _RELATIONS = {"equals": "claimed to be", "at_most": "claimed to be at most", "at_least": "claimed to be at least"}
 _MARKS = {
@@ -57,12 +61,11 @@ def claim_context(material: Material, record: Record, rows: int, *, titled: bool
     known = symbols_in(claim.statement, record.subject)
     told = {each.pattern: each.told for each in known if titled}
     proof = material.printed.get(name, NONE)
-    about = [material.sources[key] for key in claim.cites if key in material.sources]
-    stated = bool({"seen", "recalled"} & set(claim.source_status))
+    about = [(material.sources[k], record.locators.get(k, "")) for k in claim.cites if k in material.sources]
     return {
         "id": name,
         "subject": record.subject,
-        "words": typeset(claim.words),
+        "words": in_words(claim.words),
         "title": claim.words.replace("$", ""),
         "statement": lines_of(claim.statement, told=told),
         "symbols": [(typeset(each.symbol), typeset(each.meaning)) for each in known],
@@ -74,18 +77,17 @@ def claim_context(material: Material, record: Record, rows: int, *, titled: bool
         "kind": best.kind.name.lower(),
         "right": BY_RIGHT[best.kind],
         "scales": [_scale(material, record, entry) for entry in _in_order(record)],
+        "several": len(best.parts) > 1,
         "parts": _parts(best)[:rows],
         "more_parts": [part["name"] for part in _parts(best)[rows:]],
         "best": best.scale,
         "twins": [_twin(best, k) for k in _by_gap(best.twins)[: rows + _MORE]],
         "more_twins": [best.twins[k].twin.id for k in _by_gap(best.twins)[rows + _MORE :]],
         "worst": _worst(best),
-        "tightness": None
-        if best.tightness is None
-        else tied.most(best.tightness, pointer("scales", best.scale, "tightness"), figures=7),
+        "tightness": _tightness(best),
         "marks": [_MARKS[mark] for mark in claim.source_status],
         "sources": about,
-        "sources_say": "Stated in" if stated else "Compare",
+"sources_say": {"seen": "Stated in", "recalled": "Attributed to"}.get(origin(record), "Compare"),
         "proof": f"p/{proof.file}.html#{name}" if proof.file else f"p/{proof.place}.html" if proof.place else "",
         "proof_call": "Read the proof" if proof.file else "Read what is measured",
         "proof_said": proof.printed,
@@ -95,21 +97,44 @@ def claim_context(material: Material, record: Record, rows: int, *, titled: bool
         "used_by": material.used_by.get(name, ()),
         "graph": f"u/{record.subject}.html",
         "figures": material.figures_of(name),
-        "notes": [(item, _titled(item)) for item in material.notes_on(name)[:_NOTES]],
+        "notes": [(item, _titled(item, name, material.records)) for item in material.notes_on(name)[:_NOTES]],
         "code": f"{code_page(record.test)}#{name}" if record.test in material.code else "",
         "test": record.test,
         "command": record.command(best),
         "latex": as_code(latex(record)),
-        "entries": " ".join([*(source.key for source in about), SUITE]),
+        "macro": f"\\{macro_name(name)}",
+        "entries": " ".join([*(source.key for source, _ in about), SUITE]),
         "related": [material.records[other].claim for other in _related(material, record)],
         "digest": material.digests[name],
     }
 
 
-def _titled(item: Item) -> Markup:
-    """Show the first words of a note, which may end within a formula; of a moved number its date and fewer words."""
+def origin(record: Record) -> str:
+    """Return how the wording of a claim is known from its sources: seen in one, recalled, or else derived here."""
+    return next((mark for mark in ("seen", "recalled") if mark in record.claim.source_status), "derived")
+
+
+def moves_of(text: str, claim: str, claims: Collection[str]) -> list[tuple[str, str, str]]:
+    """Return what an item of the log says of the numbers of a claim: scale, old interval and new one, where it does.
+
+    Examples
+    --------
+    >>> moves_of("2026-01-01, `a.b`, quick [0, 1] to [0, 2], paper [0, 3] to [0, 4]; `a.c`, quick, ...", "a.b", ["a.b"])
+    [('quick', '[0, 1]', '[0, 2]'), ('paper', '[0, 3]', '[0, 4]')]
+    """
+    pieces = re.split(r"`([^`]*)`", text)
+    named = resolve(pieces[1::2], claims)
+    said = (told for name, told in zip(named, pieces[2::2], strict=True) if name == claim)
+    return [move for told in said for move in _MOVE.findall(" ".join(told.split()))]
+
+
+def _titled(item: Item, claim: str, claims: Collection[str]) -> Markup:
+    """Show the first words of a note, which may end within a formula; of a moved number its date and how it moved."""
     plain = item.title.replace("`", "")
     if _DATE.match(plain):
+        if moves := moves_of(item.text, claim, claims):
+            told = "; ".join(f"{scale} {old} \u2192 {new}" for scale, old, new in moves[:_MOVES])
+            return escape(f"{plain[:10]}, {told}")
         return escape(f"{plain.partition('$')[0][:_DATED].rpartition(' ')[0]} \u2026")
     return typeset(plain if plain.count("$") % 2 == 0 else plain.rpartition("$")[0] + "\u2026")
 
@@ -155,9 +180,13 @@ def _nearest(entry: Entry) -> Markup:
     number = entry.twins.index(entry.nearest)
     if entry.nearest.gap <= 0.0:
         return Markup("a twin is not refuted")
-    part = min(entry.nearest.refuted, key=lambda key: entry.twins[number].refuted[key])
-    gap = tied.least(entry.nearest.gap, pointer("scales", entry.scale, "twins", number, "refuted", part))
-    return Markup("the nearest wrong version fails by at least {}").format(gap)
+    where = pointer("scales", entry.scale, "twins", number, "refuted", _nearest_part(entry.nearest))
+    return Markup("the nearest wrong version fails by at least {}").format(tied.least(entry.nearest.gap, where))
+
+
+def _nearest_part(twin: TwinResult) -> str:
+    """Return the part in which a twin fails by least, of those that it refutes."""
+    return min(twin.refuted, key=lambda part: twin.refuted[part])
 
 
 def _parts(entry: Entry) -> list[dict[str, Any]]:
@@ -188,15 +217,30 @@ def _by_gap(twins: tuple[TwinResult, ...]) -> list[int]:
 
 def _twin(entry: Entry, number: int) -> dict[str, Any]:
     twin = entry.twins[number]
-    lost = twin.departure.lo > 0.0
+    part = _nearest_part(twin) if twin.refuted else None
     return {
         "id": twin.twin.id,
         "made_by": twin.twin.made_by,
         "breaks": typeset(twin.twin.breaks),
         "at": pointer("scales", entry.scale, "twins", number),
-        "gap": tied.least(twin.departure.lo, "/departure/0") if lost else Markup("not refuted"),
+        "part": "" if part is None else part or "the rest",
+        "gap": Markup("not refuted") if part is None else tied.least(twin.gap, pointer("refuted", part)[1:]),
         "catches": tied.count(twin.catches, "/catches"),
     }
+
+
+def _tightness(entry: Entry) -> Markup:
+    """Say how near the largest measured value comes to the bound, or nothing where there is none."""
+    where = pointer("scales", entry.scale, "tightness")
+    if entry.tightness is None:
+        return Markup("")
+    if abs(entry.tightness - 1.0) <= _ATTAINED:
+        return Markup("The largest measured value is the bound, {}.").format(
+            tied.verbatim("to within a millionth", where)
+        )
+    return Markup("The largest measured value is at most {} times the bound.").format(
+        tied.most(entry.tightness, where, figures=7)
+    )
 
 
 def _worst(entry: Entry) -> dict[str, Any] | None:

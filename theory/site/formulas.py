@@ -17,7 +17,13 @@ _CONVERTER = LatexToMathML(fancy_error=False)
 _STAR = re.compile(r"(\\(?!operatorname|tag|hspace|vspace)[A-Za-z]+)\*")  # a product
 _PIECES = re.compile(r"(\$[^$]*\$)")
 _CODE = re.compile(r"\\texttt\{(\w+)\}")
-_INDEX = re.compile(r"(?<=\b[A-Z])_(\w)\b")
+_INDEX = re.compile(r"(?<=\b[A-Za-z])_(\w)\b")
+_POWER = re.compile(r"\^(?:\(((?:[^()]|\([^()]*\))*)\)|(-?\w+))")
+_LETTERS = {
+    "alpha": "\u03b1", "beta": "\u03b2", "delta": "\u03b4", "eps": "\u03b5", "epsilon": "\u03b5", "lambda": "\u03bb",
+    "mu": "\u03bc", "phi": "\u03c6", "pi": "\u03c0", "rho": "\u03c1", "sigma": "\u03c3", "tau": "\u03c4",
+}  # fmt: skip
+_GREEK = re.compile(rf"\b(?:{'|'.join(_LETTERS)})\b")
 _BREAK = re.compile(r"(?<=[;:])\s+|(?<=\.)\s+(?=[A-Z$])")
 
 
@@ -66,10 +72,41 @@ def typeset(text: str) -> Markup:
 
 
 def _lowered(text: str) -> Markup:
-    made = _INDEX.sub(r"<sub>\1</sub>", _CODE.sub(r"<code>\1</code>", str(escape(text))))
+    made = Markup(_CODE.sub(r"<code>\1</code>", str(lowered(text))))  # noqa: S704  escaped
     if "\\" in made:
         raise ValueError(f"text: expected commands in formulas only, got {text!r}")
-    return Markup(made)  # noqa: S704  escaped
+    return made
+
+
+def lowered(text: str) -> Markup:
+    """Return text, escaped, in which an index such as that of W_1 stands low."""
+    return Markup(_INDEX.sub(r"<sub>\1</sub>", str(escape(text))))  # noqa: S704  escaped
+
+
+def in_words(text: str) -> Markup:
+    r"""Return the words of a claim, in which letters are spelled, with their signs: a rule for each sign, no more.
+
+    Examples
+    --------
+    >>> in_words("exp(2 alpha) in W_1, up to e^(-e^beta t) <= 1")
+    Markup('exp(2\u03b1) in W<sub>1</sub>, up to e<sup>-e<sup>\u03b2</sup> t</sup> \u2264 1')
+    """
+    pieces = _PIECES.split(text)
+    return Markup("").join(formula(piece[1:-1]) if k % 2 else _signed(piece) for k, piece in enumerate(pieces))
+
+
+def _signed(text: str) -> Markup:
+    text = _GREEK.sub(lambda name: _LETTERS[name[0]], text)
+    text = re.sub(r"(?<=\d) (?=[\u03b1-\u03c9])", "", text)  # a multiple
+    text = re.sub(r"\bW([12])\b", r"W_\1", text)
+    for said, sign in {"<=": "\u2264", ">=": "\u2265", " - ": " \u2212 ", "sqrt(": "\u221a("}.items():
+        text = text.replace(said, sign)
+    return Markup(_raised(str(_lowered(text))))  # noqa: S704  escaped
+
+
+def _raised(text: str) -> str:
+    """Raise powers; a power in a power, too."""
+    return _POWER.sub(lambda found: f"<sup>{_raised(found[1] or found[2])}</sup>", text)
 
 
 def as_code(text: str) -> Markup:

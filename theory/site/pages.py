@@ -19,8 +19,8 @@ from theory.report.archive import Record
 from theory.report.formatting import BY_RIGHT
 from theory.report.proofs import NONE, Proof
 from theory.site import tied_numbers as tied
-from theory.site.claim_page import claim_context
-from theory.site.formulas import as_code, typeset
+from theory.site.claim_page import claim_context, origin
+from theory.site.formulas import as_code, in_words, typeset
 from theory.site.graph import arrows_of, draw_graph
 from theory.site.material import Figure, Material, code_page
 from theory.site.notation import symbols
@@ -57,7 +57,7 @@ Page = tuple[str, str]
 def pages(material: Material, *, guide: bool = False) -> Iterator[Page]:
     """Yield the place of every page, as seen from the root of the site, and its text; they may lead to the guide."""
     draw = _drawer(material, guide)
-    yield from _front(material, draw)
+    yield from _front(material, draw, guide)
     for record in material.records.values():
         yield _claim(material, record, draw)
     for source in material.sources.values():
@@ -87,6 +87,7 @@ def _drawer(material: Material, guide: bool) -> Callable[..., Page]:
     environment.filters |= {
         "slug": slug,
         "typeset": typeset,
+        "words": in_words,
         "as_code": as_code,
         "capital": lambda text: text[:1].upper() + text[1:],
     }
@@ -140,11 +141,16 @@ def _row(record: Record) -> dict[str, Any]:
     """Return what a list says of a claim."""
     return {
         "id": record.claim.id,
-        "words": typeset(record.claim.words),
+        "words": in_words(record.claim.words),
         "verdict": record.best.verdict.value,
         "described": record.describe(record.best),
         "kind": record.best.kind.name.lower(),
     }
+
+
+def _placed(record: Record, source: str) -> dict[str, Any]:
+    """Return what the page of a source says of a claim: also where in the source it stands, if that was read."""
+    return _row(record) | {"place": record.locators.get(source, "")}
 
 
 def _count(value: int, *keys: str) -> Markup:
@@ -152,15 +158,20 @@ def _count(value: int, *keys: str) -> Markup:
     return tied.count(value, "index.js#/" + "/".join(keys))
 
 
-def _front(material: Material, draw: Callable[..., Page]) -> Iterator[Page]:
+def _front(material: Material, draw: Callable[..., Page], guide: bool) -> Iterator[Page]:
     records = list(material.records.values())
     kinds = Counter(record.best.kind for record in records)
     verdicts = Counter(record.describe(record.best) for record in records)
-    ways = [("notation.html", "Notation"), ("open.html", "Open questions")]
-    ways += [("g/glossary.html", "Words of this suite")] * ("glossary" in material.guides)
+    sorts = {record.describe(record.best): _sort(record) for record in records}
+    ways = [("g/glossary.html", "Words of this suite")] * ("glossary" in material.guides)
     ways += [("uses.html", "What proofs use")] * bool(material.used_by)
-    ways += [(f"{section.page}.html", NAMES[section.page]) for section in material.sections if section.page != "open"]
-    ways += [(f"g/{name}.html", _first_heading(text)) for name, text in material.guides.items() if name != "glossary"]
+    there = ("open", *IN_HEAD)  # every page leads to these
+    ways += [
+        (f"{section.page}.html", NAMES[section.page]) for section in material.sections if section.page not in there
+    ]
+    if not guide:  # which has them
+        others = {name: text for name, text in material.guides.items() if name != "glossary"}
+        ways += [(f"g/{name}.html", _first_heading(text)) for name, text in others.items()]
     yield draw(
         "index.html",
         "home.html",
@@ -172,7 +183,8 @@ def _front(material: Material, draw: Callable[..., Page]) -> Iterator[Page]:
             for kind in Kind
         ],
         verdicts=[
-            (name, _count(verdicts[name], "claims", f"verdict={name}")) for name in sorted(verdicts, reverse=True)
+            (name, _count(verdicts[name], "claims", f"verdict={name}"), sorts[name])
+            for name in sorted(verdicts, reverse=True)
         ],
         board=[(subject, [_square(r) for r in group]) for subject, group in material.subjects.items()],
         ways=ways,
@@ -200,8 +212,14 @@ def _first_heading(text: str) -> str:
 
 
 def _square(record: Record) -> dict[str, Any]:
-    held = record.best.verdict is Verdict.SUPPORTED
-    return {"id": record.claim.id, "kind": record.best.kind.name.lower(), "open": not held}
+    return {"id": record.claim.id, "kind": _sort(record) or record.best.kind.name.lower()}
+
+
+def _sort(record: Record) -> str:
+    """Return how a claim that is not supported is drawn: an open question that was decided, or a fault."""
+    if record.best.verdict is Verdict.SUPPORTED:
+        return ""
+    return "stated" if record.best.verdict in record.claim.finds else "fault"
 
 
 def _facets(records: Iterable[Record], printed: Mapping[str, Proof]) -> list[tuple[str, list[tuple[str, list[str]]]]]:
@@ -227,12 +245,14 @@ def _natural(label: str) -> list[Any]:
 
 def _source(material: Material, source: Source) -> dict[str, Any]:
     citing = [record for record in material.records.values() if source.key in record.claim.cites]
-    stated = [record for record in citing if {"seen", "recalled"} & set(record.claim.source_status)]
-    groups = [("Stated in it", stated), ("Derived here, to compare", [r for r in citing if r not in stated])]
+    known = {"seen": "Stated in it", "recalled": "Attributed to it", "derived": "Derived here, to compare"}
+    groups = [(said, [record for record in citing if origin(record) == mark]) for mark, said in known.items()]
     items = [item for section in material.sections for item in section.items if source.key in item.sources]
+    named = {record.claim.id for record in citing}
     return {
         "s": source,
-        "groups": [(name, [_row(record) for record in rows]) for name, rows in groups if rows],
+        "groups": [(name, [_placed(record, source.key) for record in rows]) for name, rows in groups if rows],
+        "left": [(name, f"../{href}", said) for name, href, said in _left(material, "../") if name in named],
         "items": [(item, render(item.text, material.links, "paper_notes.md", "../")) for item in items],
     }
 
@@ -292,14 +312,18 @@ def _open(material: Material) -> dict[str, Any]:
     """Return the questions that the notes ask, the claims that evidence does not decide, and what proofs leave open."""
     notes = [_notes(material, section) for section in material.sections if section.page == "open"]
     asked = [r for r in material.records.values() if r.best.verdict not in (Verdict.SUPPORTED, Verdict.REFUTED)]
-    left = []
-    for name, text in material.proofs.items():
-        for heading, body in re.findall(r"^## (\S+)\n((?:(?!## ).*\n?)*)", text, re.MULTILINE):
-            for told in re.findall(r"\*\*Open\.\*\*((?:(?!\*\*|\n\n)[\s\S])*)", body):
-                link = f"p/{name}.html#{heading}"
-                left.append((heading, link, render(told.strip(), material.links, f"proofs/{name}.md")))
-    left = [each for each in left if each[0] in material.records]
-    return {"notes": notes, "stated": [_row(record) for record in asked], "left": left}
+    return {"notes": notes, "stated": [_row(record) for record in asked], "left": _left(material)}
+
+
+def _left(material: Material, up: str = "") -> list[tuple[str, str, Markup]]:
+    """Return what proofs of claims leave open: the claim, the place of the proof, and what is asked there."""
+    return [
+        (heading, f"p/{name}.html#{heading}", render(told.strip(), material.links, f"proofs/{name}.md", up))
+        for name, text in material.proofs.items()
+        for heading, body in re.findall(r"^## (\S+)\n((?:(?!## ).*\n?)*)", text, re.MULTILINE)
+        for told in re.findall(r"\*\*Open\.\*\*((?:(?!\*\*|\n\n)[\s\S])*)", body)
+        if heading in material.records
+    ]
 
 
 def _uses(material: Material, draw: Callable[..., Page]) -> Iterator[Page]:
@@ -336,7 +360,7 @@ def _place_of(name: str) -> str:
 def _words_of(material: Material, name: str) -> Markup:
     """Return what a claim says, or the name of a lemma in words."""
     if name in material.records:
-        return typeset(material.records[name].claim.words)
+        return in_words(material.records[name].claim.words)
     return Markup("the lemma on {}").format(name.removeprefix("lemma-").replace("-", " "))
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererProtocol
 from markdown_it.token import Token
 from markupsafe import Markup
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from theory.report.proofs import resolve
-from theory.site.formulas import formula
+from theory.site.formulas import formula, lowered
 
 _CODE = re.compile(r"<code>([^<]*)</code>")
 
@@ -55,6 +56,7 @@ def render(text: str, links: Links, source: str, up: str = "") -> Markup:
         If a formula cannot be converted.
     """
     reader = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin, allow_digits=True, renderer=_formula)
+    reader.add_render_rule("text", _text)
     tokens = reader.parse(text)
     for token in tokens:
         if token.children:
@@ -63,6 +65,10 @@ def render(text: str, links: Links, source: str, up: str = "") -> Markup:
     made = reader.renderer.render(tokens, reader.options, {})
     made = made.replace('<div class="math block">', '<div class="math block" tabindex="0">')  # it may scroll
     return Markup(_name_claims(made, links, up))  # noqa: S704  made by a renderer that escapes, from our own files
+
+
+def _text(_: RendererProtocol, tokens: Sequence[Token], place: int, _options: object, _env: object) -> str:
+    return str(lowered(tokens[place].content))
 
 
 def _formula(source: str, options: Mapping[str, bool]) -> str:

@@ -90,7 +90,7 @@ def _venue(entry: Entry) -> str:
 
 
 def _link(fields: Mapping[str, str]) -> str:
-    if "doi" in fields:
+    if "doi" in fields and not fields["doi"].startswith("10.48550/arXiv."):  # which leads to the page below
         return f"https://doi.org/{fields['doi']}"
     told = " ".join(fields.get(name, "") for name in ("note", "url", "howpublished"))
     if "eprint" in fields:

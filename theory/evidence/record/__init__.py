@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
+    from theory.evidence.record.locators import locators_file as locators_file, read_locators as read_locators
     from theory.evidence.record.reading import (
         RecordError as RecordError,
         claim_of as claim_of,

@@ -15,6 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from theory.evidence import cited
 from theory.evidence.claim import MADE_BY, RELATIONS, Claim, Sort, departure_of
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import ALPHA, Part, Verdict, nearest_gap, rule
@@ -47,7 +48,7 @@ def claim_of(whole: Mapping[str, Any]) -> Claim:
     """Return the claim that a record states."""
     fields: dict[str, Any] = {n: tuple(whole[n]) if isinstance(whole[n], list) else whole[n] for n in _CLAIM}
     finds = tuple(Verdict(found) for found in whole.get("finds", [Verdict.SUPPORTED.value]))
-    return Claim(**fields, finds=finds, remark=whole.get("remark", ""))
+    return cited.Claim(**fields, finds=finds, remark=whole.get("remark", ""))
 
 
 def kind_of(name: str) -> Kind:

@@ -21,6 +21,7 @@ from theory.evidence.files import locked, write_whole
 from theory.evidence.interval import Interval, Kind
 from theory.evidence.judge import ALPHA, Part
 from theory.evidence.provenance import provenance
+from theory.evidence.record.locators import write_locators
 from theory.evidence.record.reading import (
     RecordError,
     fault_of,
@@ -122,6 +123,8 @@ def _stale(whole: Mapping[str, Any], claim: Claim) -> list[str]:
 def write(folder: Path, evidence: Evidence, test: str) -> None:
     """Write the entry of this scale into the record of its claim; keep the other scale's if it is of this statement.
 
+    Places that the claim gives with its sources go into ``locators.csv`` beside the folder.
+
     Raises
     ------
     RecordError
@@ -139,6 +142,7 @@ def write(folder: Path, evidence: Evidence, test: str) -> None:
             sealed = {s: {**e, "seal": seal(evidence.claim, test, s, e)} for s, e in scales.items()}
             whole = {**statement_of(evidence.claim), "test": test, "scales": sealed, "verdict": weakest(scales)}
             write_whole(path, json.dumps(whole, indent=1, sort_keys=True, allow_nan=False) + "\n")
+        write_locators(folder, evidence.claim)
     except OSError as error:
         raise RecordError(f"{path}: not written: {error.strerror or error}") from error
 

@@ -26,7 +26,7 @@
   const guide = document.getElementById("in-guide");
   const entries = new Map((globalThis.GUIDE || []).map(entry => [entry.id, entry]));
   const searchGuide = guide && makeSearch(MiniSearch, [...entries.values()]);
-  function showGuide(want) {  // a few lines above the claims, of what has all the words
+  function showGuide(want) {  // a few lines below the claims, of what has all the words; how many, the line above says
     const hits = want.q && Object.keys(want).length === 1 ? searchGuide.names(want.q).slice(0, 4).map(id => entries.get(id)) : [];
     guide.hidden = hits.length === 0;
     guide.querySelector("ul").replaceChildren(...hits.map(({ id, words, subject }) => {
@@ -38,6 +38,7 @@
       row.append(link, said);
       return row;
     }));
+    return hits.length;
   }
 
   let shown = claims;
@@ -57,12 +58,12 @@
       select.replaceChildren(new Option("any", ""), ...listed.map(v => new Option(`${v} (${counts.get(v) || 0})`, v)));
       select.value = want[name] || "";
     }
-    if (guide) showGuide(want);
+    const below = guide ? showGuide(want) : 0;
     const asked = Object.keys(want).length > 0;
     all.hidden = asked;
     found.hidden = !asked;
     found.replaceChildren(...(asked ? shown.map(claim => rows.get(claim.id).cloneNode(true)) : []));
-    form.querySelector("output").textContent = `${shown.length} of ${claims.length} claims`;
+    form.querySelector("output").textContent = `${shown.length} of ${claims.length} claims` + (below ? `, and ${below} in the guide below` : "");
     const address = new URLSearchParams(want).toString();
     try { history.replaceState(null, "", address ? `?${address}` : location.pathname + location.hash); } catch { /* a folder that may not */ }
   }
