@@ -87,7 +87,7 @@ def claim_context(material: Material, record: Record, rows: int, *, titled: bool
         "tightness": _tightness(best),
         "marks": [_MARKS[mark] for mark in claim.source_status],
         "sources": about,
-"sources_say": {"seen": "Stated in", "recalled": "Attributed to"}.get(origin(record), "Compare"),
+        "sources_say": {"seen": "Stated in", "recalled": "Attributed to"}.get(origin(record), "Compare"),
         "proof": f"p/{proof.file}.html#{name}" if proof.file else f"p/{proof.place}.html" if proof.place else "",
         "proof_call": "Read the proof" if proof.file else "Read what is measured",
         "proof_said": proof.printed,
