@@ -26,8 +26,9 @@ from numpy.typing import ArrayLike
 from theory._validate import as_between, as_choice, as_points, as_positive
 from theory.engine import quiet_blas
 from theory.evidence import Interval, exact, norm
+from theory.evidence.norm_bounds import norm_bound
 from theory.evidence.roundoff import U
-from theory.evidence.spectra import eigenvalues, norm_bound, spectral_norm
+from theory.evidence.spectra import eigenvalues, spectral_norm
 from theory.lipschitz.certificate.many import many_head, norms_of_many
 from theory.lipschitz.certificate.progress import tell
 from theory.lipschitz.certificate.reach import HeadSizes, moves, own_reach, quick_reach

@@ -46,7 +46,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from theory.evidence import Interval, as_intervals, exact, norm
-from theory.evidence.spectra import eigenvalues, norm_bounds
+from theory.evidence.norm_bounds import norm_bounds
+from theory.evidence.spectra import eigenvalues
 from theory.lipschitz.certificate.progress import tell
 from theory.lipschitz.certificate.reach import HeadSizes
 from theory.lipschitz.certificate.tangents import HeadState, pull_back, push_forward
