@@ -253,8 +253,8 @@ def _norms(layer: AttentionWeights, parts: list[_Head]) -> tuple[Interval, ...]:
 def _stored_norms(layer: AttentionWeights, parts: list[_Head]) -> tuple[Interval, ...]:
     r"""Enclose the norms by a Jacobian of floats, and by how far its blocks may be from those of the layer.
 
-    Of the middles of enclosures a block :math:`P_{ij}(U + Uu_{ij}b_{ij}^\top)` is made with three roundings and added
-    with one for every head.
+    Of the middles of enclosures a block :math:`P_{ij}(U + Uu_{ij}b_{ij}^\top)` is made with three roundings. On the
+    diagonal two numbers are added for every head, this one and the query's part, and one for the residual.
     """
     tell("the Jacobian at the tokens")
     n, out, dim = parts[0].own.shape
@@ -268,7 +268,7 @@ def _stored_norms(layer: AttentionWeights, parts: list[_Head]) -> tuple[Interval
                 value[:, np.newaxis] + images[i].T[:, :, np.newaxis] * by_key[i][np.newaxis]
             )
             jacobian[i, :, i] += own[i]
-        error = error + _block_errors(part, len(parts) + 4)
+        error = error + _block_errors(part, 2 * len(parts) + 4)
     if layer.residual:
         jacobian[range(n), :, range(n)] += np.eye(dim)
         error = error + np.eye(n) * (U * math.sqrt(dim))
