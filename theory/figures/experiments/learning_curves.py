@@ -38,7 +38,8 @@ _JUDGED = {"task": "moons", "architecture": "published", "epoch": 50}  # where t
 def draw(table: Table) -> Figure:
     """Draw a row per task: on the left a panel of test scores for each architecture, on the right of losses."""
     figure = style.canvas(style.DOUBLE, 7.6)
-    halves = [figure.add_subfigure(place) for place in figure.add_gridspec(1, len(_MEASURES))]
+    grid = figure.add_gridspec(1, len(_MEASURES))
+    halves = [figure.add_subfigure(grid[0, k]) for k in range(len(_MEASURES))]
     shown = table.where(labels="true", start="paired")
     for half, (measure, words), letters in zip(halves, _MEASURES.items(), ("abc", "def"), strict=True):
         half.suptitle(words, size=style.TEXT)

@@ -40,7 +40,7 @@ def draw(table: Table) -> Figure:
     measured = np.array([part.where(beta=b).middles("value")[1:] for b in betas])
     theory = np.array([1.0 - Equiangular(n, float(b)).gap(times) for b in betas])
     style.panel(axes["a"], "a", f"{n} tokens meet, in dimension {d}")
-    style.panel(axes["b"], "b", r"if $\beta$ is large, sooner than equiangular ones")
+    style.panel(axes["b"], "b", r"at large $\beta$ before equiangular ones")
     _map(figure, axes["a"], times, betas, measured, "cividis", (0.0, 1.0), "mean overlap")
     _map(figure, axes["b"], times, betas, measured - theory, "RdBu_r", (-_MOST, _MOST), "mean overlap less $\\rho(t)$")
     fine = np.linspace(betas[0], betas[-1], 91)
