@@ -58,7 +58,7 @@ def draw(table: Table) -> Figure:
         for axes, letter, architecture in zip(panels[0], letters, ARCHITECTURES, strict=True):
             style.panel(axes, letter, _NARROW[architecture], size=style.SMALL)
         for axes in panels[-1]:
-            axes.set_xlabel("epoch")
+            axes.set_xlabel("epoch" if axes.axison else "")
     figure.legend(handles=_legend(), loc="outside upper center", ncols=4, columnspacing=1.4)
     return figure
 
