@@ -123,7 +123,7 @@ def _local_text(compared: list[Comparison]) -> str:
             *first,
             _digits(here.bound, _UP),
             *(
-                _unknown(here.metric, name) if v is None else _digits(v, way)
+                _unknown(here.metric, name) if v is None else _digits(v, way) + "*" * _marked(row, name)
                 for name, v, way in zip(FAMILIES, known, ways, strict=True)
             ),
         ]
@@ -140,7 +140,19 @@ def _local_text(compared: list[Comparison]) -> str:
         "the published one, and, a lower bound only, what the search found. Below: multiples of 'at tokens'. What is",
         "published is of the Frobenius norm, without biases and positions.",
     ]
+    if any(row.unbiased for row in compared):
+        lines.append("* Of the layer without its query bias, which no published constant has: no bound of this layer.")
+    if any((row.bounds["found"] or math.inf) < row.local.norm.lo for row in compared):
+        lines += [
+            "Where 'found' is below 'at least': the search tries few places, in the plane of one head, and missed what",
+            "the given tokens do. They lie in the ball, so that 'at least' is the better lower bound there.",
+        ]
     return "\n".join(lines) + "\n"
+
+
+def _marked(row: Comparison, family: str) -> bool:
+    """Tell whether a number is not of this layer."""
+    return row.unbiased and family == "published"
 
 
 def _unknown(metric: str, family: str) -> str:
@@ -152,7 +164,14 @@ def _local_row(row: Comparison) -> dict[str, Any]:
     here = row.local
     bounds = {name: None if bound in (None, math.inf) else bound for name, bound in row.bounds.items()}
     norm = [here.norm.lo, here.norm.hi]
-    return {"metric": here.metric, "norm": norm, "reach": here.reach, "bound": here.bound, "bounds": bounds}
+    return {
+        "metric": here.metric,
+        "norm": norm,
+        "reach": here.reach,
+        "bound": here.bound,
+        "bounds": bounds,
+        "published_without_bias": row.unbiased,
+    }
 
 
 def as_text(certificate: Certificate) -> str:

@@ -14,6 +14,11 @@ from theory.lipschitz.certificate.layout import Arrays, arranged, chosen
 
 SUFFIXES = (".npz", ".safetensors")
 _PICKLES = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
+_READ = ("F64", "F32", "F16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL")  # of safetensors, by NumPy
+
+
+class _CoarseError(ValueError):
+    """An array of a type that is read by nobody here."""
 
 
 def read_weights(
@@ -79,6 +84,8 @@ def read_layer(
         def array(called: str) -> Any:
             try:
                 return get(called)
+            except _CoarseError:
+                raise
             except Exception as error:  # of either package, for a damaged file or a type that NumPy does not know
                 raise ValueError(f"{path}: expected arrays of numbers that NumPy can read: {_line(error)}") from error
 
@@ -110,8 +117,14 @@ def _safetensors(path: Path, stack: ExitStack) -> tuple[list[str], Callable[[str
         raise ValueError(f"{path}: expected a .safetensors file: {_line(error)}") from error
 
     def get(called: str) -> Any:
-        if file.get_slice(called).get_dtype() == "BF16":
+        kind = file.get_slice(called).get_dtype()
+        if kind == "BF16":
             return _bfloat16(path, called)
+        if kind not in _READ:
+            raise _CoarseError(
+                f"{path}: {called}: expected numbers of half precision or more, got {kind}, whose numbers stand for "
+                "weights only together with scales that are kept elsewhere; save the weights themselves"
+            )
         return file.get_tensor(called)
 
     return list(file.keys()), get
