@@ -122,21 +122,28 @@ def chosen(file: Arrays, names: Mapping[str, str] | None, *, rotary: bool) -> tu
 
 def proposed(present: frozenset[str]) -> dict[str, str]:
     """Return the roles of the first layer among names that are common, its biases included; empty if there is none."""
+    return next(iter(proposals(present).values()), {})
+
+
+def proposals(present: frozenset[str]) -> dict[str, dict[str, str]]:
+    """Return the roles of all layers among names that are common, by what their names begin with, in order."""
+    known: dict[str, dict[str, str]] = {}
     for called in sorted(present):
         for start in ("w_qkv", "w_query"):
             match = re.fullmatch(rf"((?:.*\.)?)(?:{_KNOWN[start]})", called)
-            if match is None:
+            if match is None or match.group(1) in known:
                 continue
             roles = (start, "w_out") if start == "w_qkv" else (*PARTS, "w_out")
-            base = re.escape(match.group(1))
+            base = match.group(1)
             found: dict[str, str] = {}
             for role in roles:  # of BERT the output is not in the module of the queries, and is left to the reader
-                fits = [name for name in sorted(present) if re.fullmatch(rf"{base}(?:{_KNOWN[role]})", name)]
+                pattern = re.compile(rf"(?:{_KNOWN[role]})")
+                fits = [n for n in sorted(present) if n.startswith(base) and pattern.fullmatch(n, len(base))]
                 found |= {role: fits[0]} if fits else {}
             if set(roles) - set(found) <= {"w_out"}:
                 _biases(found, present)
-                return found
-    return {}
+                known[base] = found
+    return known
 
 
 def _refuse_scores(file: Arrays, proposal: Mapping[str, str], *, rotary: bool) -> None:
@@ -223,7 +230,7 @@ def _left(file: Arrays, wanted: Mapping[str, str], *, rotary: bool) -> list[str]
     near = _unlike(file, wanted, rotary=rotary)
     for called, own in near.items():
         bias = _BIAS.search(own) and not _NORM.search(own) and not _FEED_FORWARD.search(own)
-        if bias and not _is_mask(file.get(called)):
+        if bias and not is_mask(file.get(called)):
             raise ValueError(
                 f"{file.path}: {called}: expected every bias beside the matrices to be known; --names b_query={called} "
                 "(or b_key, b_value, b_out, b_qkv) says which it is"
@@ -281,7 +288,12 @@ def _shared_start(names: list[str]) -> str:
     return _parent(place) if alone else place
 
 
-def _is_mask(array: Any) -> bool:
+def is_rotary(called: str) -> bool:
+    """Tell whether a name is that of rotary positions, which are known from their base."""
+    return bool(_ROTARY.search(called))
+
+
+def is_mask(array: Any) -> bool:
     """Tell whether an array is a stored causal mask, or one number that fills it."""
     numbers = np.asarray(array)
     if numbers.ndim == 0:
@@ -293,9 +305,12 @@ def _is_mask(array: Any) -> bool:
 
 
 def arranged(
-    arrays: Mapping[str, Any], names: Mapping[str, str], *, convention: str | None, score: str, rotary: bool
-) -> tuple[dict[str, Any], list[str]]:
+    arrays: Mapping[str, Any], names: Mapping[str, str], *, convention: str | None, score: str, rotary: bool,
+    every: bool = False,
+) -> tuple[dict[str, Any], list[str]]:  # fmt: skip
     """Return matrices with outputs along their rows, split, with the bias of the queries; and notes for a reader.
+
+    With ``every`` bias, where biases of values and outputs decide where tokens come to lie.
 
     Raises
     ------
@@ -333,11 +348,11 @@ def arranged(
         square = all(len(set(np.shape(m))) == 1 for m in matrices.values())
         seen = "all are square, so that their shapes cannot tell" if square else f"tokens are of {size[0]} numbers"
         notes[0] += f"; {seen}: --convention columns if it is the other way"
-    return matrices | _kept(found | matrices, names, score, notes, rotary=rotary), notes
+    return matrices | _kept(found | matrices, names, score, notes, rotary=rotary, every=every), notes
 
 
 def _kept(
-    found: Mapping[str, Any], names: Mapping[str, str], score: str, notes: list[str], *, rotary: bool
+    found: Mapping[str, Any], names: Mapping[str, str], score: str, notes: list[str], *, rotary: bool, every: bool
 ) -> dict[str, Any]:
     """Return the biases that change constants, and say of the others why they do not."""
     entering = ("b_query", "b_key") if rotary else ("b_query",)
@@ -360,4 +375,4 @@ def _kept(
     notes += [f"{names.get(name, names.get('b_qkv', name))}, as {name}: enters the constants" for name in kept]
     if "b_key" in kept:
         notes[-1] += ", as |W_K| R + |b_K| for |W_K| R wherever positions turn keys"
-    return kept
+    return biases if every else kept

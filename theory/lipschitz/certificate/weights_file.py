@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,24 @@ def read_layer(
     path: Path, names: Mapping[str, str] | None, *, convention: str | None, score: str, rotary: bool
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what :func:`read_weights` does, and what was understood on the way, a line each."""
+    with opened(path) as (present, array):
+        wanted, notes = chosen(Arrays(path, present, array), names, rotary=rotary)
+        arrays = {role: array(called) for role, called in wanted.items()}
+    found, more = arranged(arrays, wanted, convention=convention, score=score, rotary=rotary)
+    return found, notes + more
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[frozenset[str], Callable[[str], Any]]]:
+    """Open a file; give the names of its arrays, and a way to one, to what is inside the block.
+
+    Raises
+    ------
+    ValueError
+        If the file is none of ``SUFFIXES``, is missing or damaged, or an array has no numbers that are read.
+    ModuleNotFoundError
+        If the package safetensors is needed and missing.
+    """
     if path.suffix in _PICKLES:
         raise ValueError(
             f"{path}: expected a file ending in {' or '.join(SUFFIXES)}, got a pickle, which can run any code when it "
@@ -89,10 +107,7 @@ def read_layer(
             except Exception as error:  # of either package, for a damaged file or a type that NumPy does not know
                 raise ValueError(f"{path}: expected arrays of numbers that NumPy can read: {_line(error)}") from error
 
-        wanted, notes = chosen(Arrays(path, frozenset(present), array), names, rotary=rotary)
-        arrays = {role: array(called) for role, called in wanted.items()}
-    found, more = arranged(arrays, wanted, convention=convention, score=score, rotary=rotary)
-    return found, notes + more
+        yield frozenset(present), array
 
 
 def _npz(path: Path, stack: ExitStack) -> tuple[list[str], Callable[[str], Any]]:
