@@ -181,7 +181,7 @@ class _Search:
         places = [start] + [start + self.inside(size * self._drawn(1)) for size in self.scales]
         for place in places:
             at = self.inside(place)
-            for step in (1e-4 * self.scales[0], 1e-2 * self.scales[-1]):
+            for step in (1e-7 * self.scales[0], 1e-4 * self.scales[0], 1e-2 * self.scales[-1]):
                 with np.errstate(all="ignore"):
                     ends = [self.forward(at + side * step * ways, None) for side in (1.0, -1.0)]
                     jacobian = (ends[0] - ends[1]) / (2.0 * step)

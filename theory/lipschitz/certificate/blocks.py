@@ -40,6 +40,7 @@ from theory.lipschitz.depth import BallBound, Bound, composed_bound, residual_bo
 CLAIM, LABEL = "certificate.blocks", "MA.A5"
 _SEED = 0  # of the generator that a search draws from, unless one is given
 _MOST = 10**7  # taken: as many tokens as in certify
+_TINY = 1e-200  # taken: smaller constants are raised to it, so that products do not underflow
 
 
 class Part(NamedTuple):
@@ -480,7 +481,8 @@ def _ball_bound(constant: float, radius: float) -> BallBound:
     """Return a bound in enclosures, so that what becomes of it is rounded outward."""
     if not max(constant, radius) < math.inf:
         raise ValueError("blocks: expected constants that float64 can hold, got one that it cannot")
-    numbers: Any = Interval(0.0, constant, Kind.CERTIFIED), Interval(0.0, radius, Kind.CERTIFIED)
+    size = max(constant, _TINY) if constant else 0.0
+    numbers: Any = Interval(0.0, size, Kind.CERTIFIED), Interval(0.0, radius, Kind.CERTIFIED)
     return BallBound(*numbers)
 
 
