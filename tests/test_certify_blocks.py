@@ -120,7 +120,11 @@ def test_layouts_are_read(tmp_path):
     same(read_blocks(save(tmp_path, torch_layer(OWN, "layers.0.") | torch_layer(other, "layers.1."))), OWN, other)
     same(read_blocks(save(tmp_path, bert(OWN, 0) | bert(other, 1))), OWN, other)
     (llama,) = read_blocks(save(tmp_path, LLAMA), rotary=True)
-    for role, name in (("gain_2", "post_attention_layernorm"), ("w_gate", "mlp.gate_proj"), ("w_key", "self_attn.k_proj")):
+    for role, name in (
+        ("gain_2", "post_attention_layernorm"),
+        ("w_gate", "mlp.gate_proj"),
+        ("w_key", "self_attn.k_proj"),
+    ):
         np.testing.assert_array_equal(llama[role], LLAMA[f"model.layers.0.{name}.weight"])
     renamed = {f"my_{name}": array for name, array in OWN.items()} | {"rest": np.ones(2)}
     same(read_blocks(save(tmp_path, renamed), {name: f"my_{name}" for name in OWN}), OWN)
@@ -154,7 +158,11 @@ def test_what_is_printed(capsys, tmp_path):
 def test_one_layer_with_its_norm(capsys, tmp_path):
     """Without the feed-forward part, which the output says is there; a residual where it is asked for."""
     path = save(tmp_path, torch_layer(OWN))
-    alone = {name: array for name, array in OWN.items() if name not in ("gain_2", "shift_2", "w_up", "b_up", "w_down", "b_down")}
+    alone = {
+        name: array
+        for name, array in OWN.items()
+        if name not in ("gain_2", "shift_2", "w_up", "b_up", "w_down", "b_down")
+    }
     for order, residual in (("pre", False), ("pre", True), ("post", True)):
         options = ("--norm", order, "--eps", "0.1", "--radius", "2", *(("--residual",) if residual else ()))
         found = json.loads(run(capsys, path, *options, "--json")[1])
@@ -162,7 +170,9 @@ def test_one_layer_with_its_norm(capsys, tmp_path):
         assert [row["constant"] for row in found["rows"]] == [row.constant for row in truth.rows]
         assert "linear1.weight" in " ".join(found["notes"])
         assert "--block takes all of it" in " ".join(found["notes"])
-    refused(capsys, "expected one layer, got 2", save(tmp_path, gpt(OWN, 0) | gpt(OWN, 1)), "--norm", "pre", "--eps", "0.1")
+    refused(
+        capsys, "expected one layer, got 2", save(tmp_path, gpt(OWN, 0) | gpt(OWN, 1)), "--norm", "pre", "--eps", "0.1"
+    )
 
 
 def test_tokens_of_a_file(capsys, tmp_path):
@@ -194,7 +204,7 @@ GPT = gpt(OWN, 0)
 @pytest.mark.parametrize(
     ("arrays", "options", "words"),
     [
-        (GPT, (), "eps: expected that of the norms"),
+        (GPT, ("--activation", "relu"), "eps: expected that of the norms"),
         (GPT, ("--eps", "0.1"), "activation: expected that of the feed-forward part"),
         (GPT, (*EPS, "--norm", "post"), "radius: expected one"),
         (GPT, (*EPS, "--base", "10"), "--base: expected none with --block"),
@@ -204,7 +214,11 @@ GPT = gpt(OWN, 0)
         (GPT | {"h.0.ln_3.weight": np.ones(D)}, EPS, "h.0.ln_3.weight: expected attention, norms"),
         (GPT | {"h.0.layer_scale": np.ones(D)}, EPS, "h.0.layer_scale: expected attention, norms"),
         (GPT | {"rel_pos_bias": np.ones(D)}, EPS, "rel_pos_bias: expected scores of tokens alone"),
-        (GPT | {f"h.0.cross.{n}.weight": np.eye(D) for n in ("q_proj", "k_proj", "v_proj")}, EPS, "a second one beside"),
+        (
+            GPT | {f"h.0.cross.{n}.weight": np.eye(D) for n in ("q_proj", "k_proj", "v_proj")},
+            EPS,
+            "a second one beside",
+        ),
         (GPT | torch_layer(OWN, "decoder.0."), EPS, "expected one stack of blocks, got decoder., h.; --prefix"),
         (GPT | {"h.0.norm1.weight": np.ones(D)}, EPS, "expected one gain_1 in a block"),
         (LLAMA, ("--eps", "0.1", "--activation", "silu", "--rotary"), "--kind: expected layer or rms"),
@@ -223,7 +237,9 @@ def test_what_is_not_covered_is_refused_by_name(capsys, tmp_path, arrays, option
 def test_options_of_blocks_alone(capsys, tmp_path):
     plain = {name: OWN[name] for name in ("w_query", "w_key", "w_value")}
     for option, value in (("eps", "0.1"), ("kind", "rms"), ("activation", "relu"), ("variance", "1"), ("prefix", "h")):
-        refused(capsys, f"--{option}: expected with --block or --norm only", save(tmp_path, plain), f"--{option}", value)
+        refused(
+            capsys, f"--{option}: expected with --block or --norm only", save(tmp_path, plain), f"--{option}", value
+        )
 
 
 @pytest.fixture

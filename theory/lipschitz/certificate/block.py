@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_choice, as_flag, as_vector
-from theory.evidence import exact, is_enclosed
+from theory.evidence import Kind, exact, is_enclosed, within
+from theory.evidence.roundoff import gamma
 from theory.lipschitz.certificate.feed_forward import FeedForwardWeights, as_feed_forward
 from theory.lipschitz.certificate.normalised import TokenNorm, as_token_norm
 from theory.lipschitz.certificate.weights import Array, AttentionWeights, as_attention_weights, in_range
@@ -37,7 +38,9 @@ class Block:
     attention : AttentionWeights
         Without its residual.
     moved : numpy.ndarray, shape (d,)
-        What the biases of values and outputs add to every output of attention.
+        What the biases of values and outputs add to every output of attention, in floats.
+    off : float
+        By how much these floats may be off, in length.
     order : {"pre", "post", "none"}
         Where the norms are.
     first, second : TokenNorm or None
@@ -48,6 +51,7 @@ class Block:
 
     attention: AttentionWeights
     moved: Array
+    off: float
     order: str
     first: TokenNorm | None
     second: TokenNorm | None
@@ -86,7 +90,8 @@ class Block:
             out = function(normed(norm, entering))
             return entering + out if self.residual else out
 
-        x = part(lambda tokens: attended(self.attention, tokens, masses) + self.moved, self.first, x)
+        moved = within(self.moved, self.off, Kind.CERTIFIED) if is_enclosed(x) else self.moved
+        x = part(lambda tokens: attended(self.attention, tokens, masses) + moved, self.first, x)
         return x if self.feed_forward is None else part(self.feed_forward, self.second, x)
 
 
@@ -170,21 +175,26 @@ def as_block(weights: Mapping[str, ArrayLike], *, least: tuple[float, float] = (
                 least=floor, at=at,
             ) if used else None
         )  # fmt: skip
-    moved = _moved(attention, np.shape(of["w_value"])[0], of["b_value"], of["b_out"])
-    return Block(replace(attention, residual=False), moved, order, norms[0], norms[1], feed, residual)
+    moved, off = _moved(attention, np.shape(of["w_value"])[0], of["b_value"], of["b_out"])
+    return Block(replace(attention, residual=False), moved, off, order, norms[0], norms[1], feed, residual)
 
 
-def _moved(layer: AttentionWeights, rows: int, b_value: ArrayLike | None, b_out: ArrayLike | None) -> Array:
-    """Return what biases add to every output, in floats."""
-    total = np.zeros(layer.dim)
+def _moved(
+    layer: AttentionWeights, rows: int, b_value: ArrayLike | None, b_out: ArrayLike | None
+) -> tuple[Array, float]:
+    """Return what biases add to every output, in floats, and by how much that may be off."""
+    total, size = np.zeros(layer.dim), np.zeros(layer.dim)
     if b_value is not None:
         bias = as_vector(b_value, "b_value", size=rows)
         in_range(bias, "b_value")
         size = layer.w_value.shape[1]
         each = np.repeat(bias.reshape(-1, size), layer.heads * size // rows, axis=0)
-        total = sum((layer.slice(head) @ each[head] for head in range(layer.heads)), start=total)
+        for head in range(layer.heads):
+            total = total + layer.slice(head) @ each[head]
+            size = size + np.abs(layer.slice(head)) @ np.abs(each[head])
     if b_out is not None:
         bias = as_vector(b_out, "b_out", size=layer.dim)
         in_range(bias, "b_out")
-        total = total + bias
-    return np.asarray(total)
+        total, size = total + bias, size + np.abs(bias)
+    terms = layer.heads * (layer.w_value.shape[1] + 1) + 2
+    return total, float(np.linalg.norm(size)) * gamma(2 * terms + layer.dim + 8)

@@ -183,7 +183,8 @@ def _read(
     own = {role: name for role, name in roles.items() if role in ROLES}
     if not set(own) & {"w_qkv", *PARTS}:
         raise ValueError(f"{file.path}: expected arrays {', '.join(PARTS)}, got {listed(file.names)}")
-    wanted, notes = chosen(file, own, rotary=rotary)
+    others = {name for role, name in roles.items() if role in BLOCK_ROLES}
+    wanted, notes = chosen(file._replace(names=file.names - others), own, rotary=rotary)
     arrays = {role: file.get(name) for role, name in wanted.items()}
     found, more = arranged(arrays, wanted, convention=convention, score=score, rotary=rotary, every=True)
     parts = {role: name for role, name in roles.items() if role in BLOCK_ROLES}

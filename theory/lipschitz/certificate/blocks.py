@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from theory._validate import as_bound, as_choice, as_count, as_flag, as_generator, as_points, as_positive
 from theory.evidence import Interval, Kind, exact, norm as length_of
 from theory.evidence.roundoff import gamma
-from theory.lipschitz.certificate.block import CHOICES, Block, as_block
+from theory.lipschitz.certificate.block import CHOICES, Block, as_block, attended
 from theory.lipschitz.certificate.block_search import search_pairs
 from theory.lipschitz.certificate.certify import METRICS, Row, upper_bounds
 from theory.lipschitz.certificate.detour import detours
@@ -291,11 +291,15 @@ class _Attention:
     def __init__(self, block: Block, count: int | None, *, turned: bool) -> None:
         self.layer, self.count, self.turned = block.attention, count, turned
         self.norm: TokenNorm | None = block.first if block.order == "pre" else None
-        self.moved = block.moved
-        self.plain = _with_detours(self.layer, self.layer.norms(turned=turned), turned=turned)
+        self.moved = length_of(exact(block.moved)) + block.off
+        self.plain: Norms | None = None
         self.folded: tuple[AttentionWeights, Norms] | None = None
         if self.norm is not None and self.layer.score == "dot":
             self.folded = _folded(self.layer, self.norm, turned=turned)
+        straight = not (turned or self.layer.causal) and self.layer.b_query is None
+        if self.norm is None or self.folded is None or (straight and self.norm.shift.any()):
+            # elsewhere the gains in the matrices are never worse: a shift alone costs the detours of the forms
+            self.plain = _with_detours(self.layer, self.layer.norms(turned=turned), turned=turned)
         self._known: dict[float, Any] = {}
 
     def at(self, reach: Interval) -> Any:
@@ -306,28 +310,41 @@ class _Attention:
 
     def _at(self, reach: Interval) -> Any:
         seen = reach if self.norm is None else self.norm.length(reach)
-        stretch = Interval.exactly(1.0) if self.norm is None else self.norm.stretch()
-        near = seen if self.layer.score == "dot" or self.norm is None else stretch * reach
-        alphas, betas, plain = _constants(self.layer, self.plain, near.hi, self.count, turned=self.turned)
-        found = {metric: [_times(bound, stretch) for bound in bounds] for metric, bounds in plain.items()}
+        found: dict[str, list[UpperBound]] = {}
+        alphas: tuple[float, ...] = ()
+        betas: tuple[float, ...] = ()
+        if self.plain is not None:
+            stretch = Interval.exactly(1.0) if self.norm is None else self.norm.stretch()
+            near = seen if self.layer.score == "dot" or self.norm is None else stretch * reach
+            alphas, betas, plain = upper_bounds(self.layer, self.plain, near.hi, self.count, turned=self.turned)
+            found = {metric: [_times(bound, stretch) for bound in bounds] for metric, bounds in plain.items()}
         if self.folded is not None:
-            alphas, betas, more = _constants(*self.folded, reach.hi, self.count, turned=self.turned)
+            alphas, betas, more = upper_bounds(*self.folded, reach.hi, self.count, turned=self.turned)
             for metric, bounds in more.items():
                 words = "gains in the matrices"
-                found[metric] += [b._replace(hypotheses=f"{b.hypotheses}; {words}") for b in bounds]
+                own = [bound._replace(hypotheses=f"{bound.hypotheses}; {words}") for bound in bounds]
+                found[metric] = found.get(metric, []) + own
         least = {metric: min(bounds, key=lambda b: b.constant) for metric, bounds in found.items() if bounds}
-        values = sum((value for value in self.plain.values), start=Interval.exactly(0.0))
+        return least, alphas, betas, seen.hi, self._longest(reach, seen).hi
+
+    def _longest(self, reach: Interval, seen: Interval) -> Interval:
+        """Bound the length of outputs."""
+        biases: Interval = self.moved
+        if self.folded is not None and self.norm is not None:
+            middle = attended(self.layer, exact(self.norm.shift[np.newaxis]), None)  # what all tokens have in common
+            size: Interval = length_of(middle)
+            return _total(self.folded[1].values) * reach + size + biases
+        norms = self.plain
+        if norms is None:
+            raise ValueError("blocks: expected norms of attention, got none")
         if self.layer.score == "distance":
-            pairs = zip(self.plain.values, self.plain.forms, strict=True)
-            values = sum((value * form for value, form in pairs), start=Interval.exactly(0.0))
-        out = values * seen + length_of(exact(self.moved))
-        return least, alphas, betas, seen.hi, out.hi
+            pairs = zip(norms.values, norms.forms, strict=True)
+            return _total(tuple(value * form for value, form in pairs)) * seen + biases
+        return _total(norms.values) * seen + biases
 
 
-def _constants(
-    layer: AttentionWeights, norms: Norms, size: float, count: int | None, *, turned: bool
-) -> tuple[tuple[float, ...], tuple[float, ...], dict[str, list[UpperBound]]]:
-    return upper_bounds(layer, norms, size, count, turned=turned)
+def _total(sizes: tuple[Interval, ...]) -> Interval:
+    return sum(sizes, start=Interval.exactly(0.0))
 
 
 def _times(bound: UpperBound, stretch: Interval) -> UpperBound:

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy.linalg
 import scipy.special
 from numpy.typing import ArrayLike
 
@@ -37,11 +38,12 @@ from theory._validate import as_choice, as_matrix, as_vector, frozen
 from theory.evidence import Interval, Intervals, exact, is_enclosed, norm as length_of
 from theory.evidence.roundoff import gamma
 from theory.lipschitz.certificate.normalised import TokenNorm, fold
-from theory.lipschitz.certificate.weights import Array, in_range, product_norm
+from theory.lipschitz.certificate.weights import _SPECTRAL, Array, in_range, product_norm
 
 # derived: the largest slopes, rounded up, as the claim certificate.blocks decides; one is taken by none of them
 SLOPES = {"relu": 1.0, "gelu": 1.128904145185155, "gelu-tanh": 1.128993068658772, "silu": 1.099839320128867}
 Rows: TypeAlias = Any  # floats, or enclosures
+_LARGE = 128  # taken: Gram matrices of smaller ones save nothing
 _CUBE = 0.044715  # of the paper on GELU
 
 
@@ -119,8 +121,8 @@ class FeedForwardNorms:
         self._matrices = {"up": self._entering(part.w_up)}
         if part.w_gate is not None:
             self._matrices["gate"] = self._entering(part.w_gate)
-        self._down = product_norm(part.w_down)
-        self._sizes = {name: _charged(product_norm(m), error) for name, (m, error) in self._matrices.items()}
+        self._down = _norm(part.w_down)
+        self._sizes = {name: _charged(_norm(m), error) for name, (m, error) in self._matrices.items()}
         self._known: dict[float, Interval] = {}
         middle = np.zeros(part.w_up.shape[1]) if norm is None else norm.shift
         self._start: Interval = length_of(part(exact(middle[np.newaxis])))
@@ -143,7 +145,7 @@ class FeedForwardNorms:
         part, slope = self.part, SLOPES[self.part.activation]
         up, error = self._matrices["up"]
         if part.w_gate is None or part.b_gate is None:
-            straight = product_norm(part.w_down, up) + _frobenius(part.w_down) * error
+            straight = _norm(part.w_down, up) + _frobenius(part.w_down) * error
             both = self._down * self._sizes["up"]
             least: Interval = 0.5 * straight + (Interval.exactly(slope) - 0.5) * both
             return Interval(0.0, min(least.hi, (both * slope).hi), least.kind)
@@ -156,9 +158,9 @@ class FeedForwardNorms:
         matrix, error = self._matrices[name]
         largest = float(most.max())
         down = self.part.w_down * most
-        outer = _charged(product_norm(down), gamma(4) * _frobenius(down).hi) * self._sizes[name]
+        outer = _charged(_norm(down), gamma(4) * _frobenius(down).hi) * self._sizes[name]
         inner = most[:, np.newaxis] * matrix
-        rows = _charged(product_norm(inner), gamma(4) * _frobenius(inner).hi + (Interval.exactly(largest) * error).hi)
+        rows = _charged(_norm(inner), gamma(4) * _frobenius(inner).hi + (Interval.exactly(largest) * error).hi)
         return min(outer, self._down * rows, key=lambda size: size.hi)
 
     def _rows(self, matrix: Array, bias: Array, reach: Interval) -> Array:
@@ -173,6 +175,27 @@ class FeedForwardNorms:
     def radius(self, reach: Interval, size: Interval) -> Interval:
         """Bound the length of an output, of tokens within ``reach`` of the middle, with the constant ``size``."""
         return self._start + size * reach
+
+
+def _norm(*factors: Array) -> Interval:
+    r"""Bound the spectral norm of a matrix or of a product of two, of large ones by the Gram matrix.
+
+    A product of floats is off by at most :math:`\gamma_n|A|_F|B|_F`; that of M and its transpose by
+    :math:`\gamma_n|M|_F^2`, and its largest eigenvalue by 64 roundings a row of its norm, as in :func:`product_norm`.
+    """
+    if min(min(f.shape) for f in factors) < _LARGE:
+        return product_norm(*factors)
+    matrix = factors[0] if len(factors) == 1 else factors[0] @ factors[1]
+    matrix = matrix if matrix.shape[0] <= matrix.shape[1] else np.ascontiguousarray(matrix.T)
+    n = len(matrix)
+    largest = float(scipy.linalg.eigh(matrix @ matrix.T, eigvals_only=True, subset_by_index=(n - 1, n - 1))[0])
+    size = _frobenius(matrix)
+    square = Interval.exactly(max(largest, 0.0)) + size * size * gamma(matrix.shape[1] + _SPECTRAL * n)
+    found = square.sqrt()
+    if len(factors) == 2:
+        sizes = _frobenius(factors[0]) * _frobenius(factors[1])
+        found = found + sizes * gamma(factors[0].shape[1])
+    return Interval(0.0, found.hi, found.kind)
 
 
 def _charged(size: Interval, error: float) -> Interval:
