@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
+import scipy.linalg
 
 from theory.evidence import Interval, exact, sup_over
 from theory.lipschitz.certificate import (
@@ -15,8 +17,10 @@ from theory.lipschitz.certificate import (
     as_block,
     as_feed_forward,
     as_token_norm,
+    blocks as blocks_room,
     certify,
     certify_blocks,
+    feed_forward,
     normalised,
 )
 from theory.lipschitz.certificate.block_search import search_pairs
@@ -99,7 +103,7 @@ def test_norm_among_tokens_of_a_least_variance():
     """Of finite pairs, none is stretched by more, though segments between them pass where the derivative is larger."""
     rng = np.random.default_rng(2)
     for kind in ("layer", "rms"):
-        found = as_token_norm(None, None, kind=kind, eps=0.01, dim=4, least=1.0)
+        found = as_token_norm(None, None, kind=kind, eps=0.01, dim=4, variance=1.0)
         x, y = (rng.normal(size=(20000, 4)) * rng.choice([1.0, 3.0], size=(20000, 1)) for _ in range(2))
         y[::2] = x[::2] + 0.01 * y[::2]
         kept = (found.spread(x) >= 1.0) & (found.spread(y) >= 1.0)
@@ -382,3 +386,43 @@ def test_no_blocks():
     other = weights(d=3)
     with pytest.raises(ValueError, match="blocks: expected tokens of 4 numbers in all"):
         certify_blocks([weights(), other], eps=0.1, activation="relu")
+
+
+def test_folds_that_are_rounded_short_are_covered(monkeypatch):
+    """Gains in matrices nine roundings short of ten, and norms sixty of sixty-four, still give true products."""
+    a, b, gain, true = 1.0 + 2.0**-30, 3.0, 1.0 + 2.0**-29, np.linalg.norm
+    short = 1.0 - 9 * 2.0**-53
+    room = blocks_room.fold
+    monkeypatch.setattr(
+        blocks_room, "fold", lambda matrix, norm: (short * room(matrix, norm)[0], room(matrix, norm)[1])
+    )
+    monkeypatch.setattr(np.linalg, "norm", lambda *args, **more: true(*args, **more) * (1.0 - 60 * 2.0**-53))
+    block = {"w_query": [[a]], "w_key": [[b]], "w_value": [[b]], "gain_1": [gain]}
+    found = certify_blocks(block, kind="rms", eps=0.25, search=False)
+    form = Fraction(a) * Fraction(b) * Fraction(gain) ** 2
+    assert Fraction(found.layers[0].alphas[0]) >= form
+    value = Fraction(b) * Fraction(gain)
+    assert Fraction(found.row("max").constant) >= 1 + 2 * value * (1 + 2 * form)
+
+
+def test_an_eigenvalue_that_a_library_finds_short_is_covered(monkeypatch):
+    true = scipy.linalg.eigh
+    monkeypatch.setattr(scipy.linalg, "eigh", lambda *args, **more: true(*args, **more) * (1.0 - 60 * 128 * 2.0**-53))
+    ones = np.ones((128, 200))
+    truth = math.sqrt(128 * 200)
+    assert truth <= feed_forward._norm(ones).hi <= truth * (1.0 + 1e-11)
+    both = 128.0 * 200.0
+    assert both <= feed_forward._norm(ones, np.ascontiguousarray(ones.T)).hi <= both * (1.0 + 1e-10)
+
+
+def test_biases_are_known_up_to_what_is_told():
+    w = weights() | {"b_value": np.array([0.1, 0.2, 0.3, 0.7]), "b_out": np.array([1e-3, 0.3, 0.9, -0.1])}
+    block = as_block(w, heads=2, norm="pre", kind="layer", eps=0.1, activation="relu", **ALONE)
+    rows = [[Fraction(x) for x in row] for row in w["w_out"]]
+    value = [Fraction(x) for x in w["b_value"]]
+    truth = [
+        sum(x * y for x, y in zip(row, value, strict=True)) + Fraction(b)
+        for row, b in zip(rows, w["b_out"], strict=True)
+    ]
+    off = math.sqrt(sum(float(Fraction(m) - t) ** 2 for m, t in zip(block.moved, truth, strict=True)))
+    assert 0.0 < off <= block.off < 1e-13

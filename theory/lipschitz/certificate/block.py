@@ -172,7 +172,7 @@ def as_block(weights: Mapping[str, ArrayLike], *, least: tuple[float, float] = (
         norms.append(
             as_token_norm(
                 of[f"gain{at}"], of[f"shift{at}"], kind=options["kind"], eps=options["eps"], dim=attention.dim,
-                least=floor, at=at,
+                variance=floor, at=at,
             ) if used else None
         )  # fmt: skip
     moved, off = _moved(attention, np.shape(of["w_value"])[0], of["b_value"], of["b_out"])

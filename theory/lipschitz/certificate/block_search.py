@@ -11,7 +11,7 @@ shorter than the one in which tokens stay together.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -67,27 +67,32 @@ def search_pairs(
     starts = [np.zeros((1, stack[0].dim))] if tokens is None else list(tokens[:_FEW, np.newaxis])
     alone = [pair for start in starts for pair in search.alone(start)]
     best: dict[str, Pair] = {}
-    for metric in metrics:
-        for x, y in alone:
-            _keep(best, metric, search.certified(x, y, None, EXPONENTS[metric], apart=False))
+    for x, y in alone:
+        one = search.certified(x, y, None, 1.0)
+        for metric in metrics:
+            if one is not None:
+                _keep(best, metric, replace(one[0], p=EXPONENTS[metric]))
     if turned or n == 1:
         return best
-    ends: dict[Any, tuple[Array, Array] | None] = {}
+    ends: dict[Any, tuple[Pair, bool] | None] = {}
+    limited = any(norm.least for block in stack for norm in (block.first, block.second) if norm is not None)
     for metric in metrics:
         law = _law(metric, n, causal=causal)
+        if causal and limited and n != len(law):  # those that follow might not be allowed to enter a norm
+            continue
         at = EXPONENTS[metric], law.tobytes()
         if at not in ends:
             tell(f"search of pairs of clouds by the exponent {at[0]:g}")
-            ends[at] = search.climbed(law, at[0], alone, tokens)
+            end = search.climbed(law, at[0], alone, tokens)
+            ends[at] = None if end is None else search.certified(*end, law, at[0])
         found = ends[at]
-        if found is not None:
-            pair = search.certified(*found, law, EXPONENTS[metric], apart=metric.startswith("W"))
-            _keep(best, metric, pair)
+        if found is not None and (found[1] or not metric.startswith("W")):
+            _keep(best, metric, found[0])
     return best
 
 
-def _keep(best: dict[str, Pair], metric: str, pair: Pair | None) -> None:
-    if pair is not None and (metric not in best or pair.bound.lo > best[metric].bound.lo):
+def _keep(best: dict[str, Pair], metric: str, pair: Pair) -> None:
+    if metric not in best or pair.bound.lo > best[metric].bound.lo:
         best[metric] = pair
 
 
@@ -116,9 +121,13 @@ class _Search:
             for block in stack
         )
         self.climbs = int(np.clip(_WORK / (8.0 * numbers + 2e5 * len(stack)), *_CLIMBS))
-        eps = [norm.eps + norm.least for block in stack for norm in (block.first, block.second) if norm is not None]
+        norms = [norm for block in stack for norm in (block.first, block.second) if norm is not None]
         size = math.sqrt(stack[0].dim)
-        self.scales = sorted({*(math.sqrt(e) * size for e in eps[:2]), min(size, self.radius)})
+        near = {math.sqrt(norm.eps + norm.least) * size for norm in norms[:2]}
+        far = {
+            3.0 * math.sqrt(norm.least) * size for norm in norms if norm.least
+        }  # most drawn tokens are allowed there
+        self.scales = sorted({*near, *far, min(size, self.radius)})
 
     def forward(self, x: Any, masses: Array | None, spreads: list[Any] | None = None) -> Any:
         """Return the tokens after all blocks."""
@@ -146,8 +155,8 @@ class _Search:
             ratio = float(after / before)
         return ratio if math.isfinite(ratio) and all(self.allowed(kept) for kept in seen) else 0.0
 
-    def certified(self, x: Array, y: Array, masses: Array | None, p: float, *, apart: bool) -> Pair | None:
-        """Enclose the stretch of a pair; None if it is not certain to be one that is allowed."""
+    def certified(self, x: Array, y: Array, masses: Array | None, p: float) -> tuple[Pair, bool] | None:
+        """Enclose the stretch of a pair, and tell whether it is one of measures; None if it may not be allowed."""
         if not (x != y).any():
             return None
         seen: tuple[list[Any], list[Any]] = ([], [])
@@ -164,11 +173,9 @@ class _Search:
         lengths = np.concatenate([length_of(exact(z), axis=1).hi for z in (x, y)])
         if lengths.max() > self.radius * (1.0 + 2.0**-40):
             return None
-        if apart and len(x) > 1:
-            gaps = [length_of(first[i] - first[j]).lo for i in range(len(x)) for j in range(i)]
-            if not min(gaps) >= 2.0 * moved.max().hi:
-                return None
-        return Pair(x, y, np.ones(len(x)) if masses is None else masses, p, bound)
+        gaps = [length_of(first[i] - first[j]).lo for i in range(len(x)) for j in range(i)]
+        apart = all(gap >= 2.0 * moved.max().hi for gap in gaps)
+        return Pair(x, y, np.ones(len(x)) if masses is None else masses, p, bound), apart
 
     def alone(self, start: Array) -> list[tuple[Array, Array]]:
         """Return pairs of one token that the map of one token stretches much."""

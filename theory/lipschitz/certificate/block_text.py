@@ -71,6 +71,8 @@ def blocks_as_text(certificate: BlockCertificate, called: list[str] | None = Non
         Names of the blocks; their numbers unless given.
     """
     found = as_instance(certificate, "certificate", BlockCertificate)
+    if called is not None and not (isinstance(called, (list, tuple)) and all(isinstance(one, str) for one in called)):
+        raise TypeError(f"called: expected a list of names, got {called!r}")
     labels = [name.rstrip(".") or str(k + 1) for k, name in enumerate(called or [""] * len(found.layers))]
     if len(labels) != len(found.layers):
         raise ValueError(f"called: expected {len(found.layers)} names, got {len(labels)}")

@@ -34,7 +34,7 @@ import scipy.linalg
 import scipy.special
 from numpy.typing import ArrayLike
 
-from theory._validate import as_choice, as_matrix, as_vector, frozen
+from theory._validate import as_choice, as_count, as_matrix, as_vector, frozen
 from theory.evidence import Interval, Intervals, exact, is_enclosed, norm as length_of
 from theory.evidence.roundoff import gamma
 from theory.lipschitz.certificate.normalised import TokenNorm, fold
@@ -229,15 +229,16 @@ def as_feed_forward(
         If an array is no array of real numbers.
     """
     which = as_choice(activation, "activation", tuple(SLOPES))
-    up = as_matrix(w_up, "w_up", shape=(None, dim))
+    size = as_count(dim, "dim")
+    up = as_matrix(w_up, "w_up", shape=(None, size))
     width = up.shape[0]
-    down = as_matrix(w_down, "w_down", shape=(dim, width))
-    gate = None if w_gate is None else as_matrix(w_gate, "w_gate", shape=(width, dim))
+    down = as_matrix(w_down, "w_down", shape=(size, width))
+    gate = None if w_gate is None else as_matrix(w_gate, "w_gate", shape=(width, size))
     if gate is None and b_gate is not None:
         raise ValueError("b_gate: expected with w_gate only, got it without")
     biases = {
-        name: np.zeros(size) if bias is None else as_vector(bias, name, size=size)
-        for name, bias, size in (("b_up", b_up, width), ("b_down", b_down, dim), ("b_gate", b_gate, width))
+        name: np.zeros(many) if bias is None else as_vector(bias, name, size=many)
+        for name, bias, many in (("b_up", b_up, width), ("b_down", b_down, size), ("b_gate", b_gate, width))
     }
     for name, given in {"w_up": up, "w_down": down, "w_gate": gate, **biases}.items():
         if given is not None:

@@ -212,13 +212,13 @@ def fold(matrix: Array, norm: TokenNorm) -> tuple[Array, float]:
 
 
 def as_token_norm(
-    gain: ArrayLike | None,
-    shift: ArrayLike | None,
+    gain: ArrayLike | None = None,
+    shift: ArrayLike | None = None,
     *,
     kind: str,
     eps: float,
     dim: int,
-    least: float = 0.0,
+    variance: float = 0.0,
     at: str = "",
 ) -> TokenNorm:
     """Check a norm of tokens; ones and zeros stand for a gain and a shift that are not given.
@@ -238,6 +238,6 @@ def as_token_norm(
     in_range(to, f"shift{at}")
     floor = as_positive(eps, "eps")
     in_range(floor, "eps")
-    spread = as_bound(least, "variance")
+    spread = as_bound(variance, "variance")
     in_range(spread, "variance")
     return TokenNorm(which, frozen(by), frozen(to), floor, spread)
