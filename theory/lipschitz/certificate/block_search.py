@@ -72,7 +72,7 @@ def search_pairs(
         for metric in metrics:
             if one is not None:
                 _keep(best, metric, replace(one[0], p=EXPONENTS[metric]))
-    if turned or n == 1:
+    if turned or n == 1 or not best:  # what one token does not show, through wide blocks, several will not
         return best
     ends: dict[Any, tuple[Pair, bool] | None] = {}
     limited = any(norm.least for block in stack for norm in (block.first, block.second) if norm is not None)
@@ -174,6 +174,10 @@ class _Search:
         if lengths.max() > self.radius * (1.0 + 2.0**-40):
             return None
         gaps = [length_of(first[i] - first[j]).lo for i in range(len(x)) for j in range(i)]
+        if (
+            not bound.lo > 0.0
+        ):  # enclosures have grown wider than the pair is apart, as they do through many wide blocks
+            return None
         apart = all(gap >= 2.0 * moved.max().hi for gap in gaps)
         return Pair(x, y, np.ones(len(x)) if masses is None else masses, p, bound), apart
 
@@ -188,7 +192,8 @@ class _Search:
         places = [start] + [start + self.inside(size * self._drawn(1)) for size in self.scales]
         for place in places:
             at = self.inside(place)
-            for step in (1e-7 * self.scales[0], 1e-4 * self.scales[0], 1e-2 * self.scales[-1]):
+            near = (1e-7 * self.scales[0], 1e-4 * self.scales[0]) if dim <= _DIRECTIONS else ()  # else not enclosed
+            for step in (*near, 1e-2 * self.scales[-1]):
                 with np.errstate(all="ignore"):
                     ends = [self.forward(at + side * step * ways, None) for side in (1.0, -1.0)]
                     jacobian = (ends[0] - ends[1]) / (2.0 * step)

@@ -11,7 +11,6 @@ a lower bound: between the two lies the Lipschitz constant of the layer on the b
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,9 +20,6 @@ from theory.lipschitz.certificate.detour import detours
 from theory.lipschitz.certificate.lower_bounds import Stretch, lower_bounds, turned_lower_bounds
 from theory.lipschitz.certificate.upper_bounds import UpperBound, above, distance_bounds, dot_bounds, turned_bounds
 from theory.lipschitz.certificate.weights import AttentionWeights, Norms, as_attention_weights, in_range
-
-if TYPE_CHECKING:
-    from theory.lipschitz.certificate.block_search import Pair
 
 METRICS = ("W1", "W2", "Winf", "mean", "max", "frobenius")
 _MOST = 10**7  # taken: the constant under a causal mask sums as many terms
@@ -45,8 +41,8 @@ class Row:
         The claim that decides the theorem, and its label in this suite's list of statements; empty for None.
     hypotheses : str
         Of the theorem, in one line; for None, why there is none.
-    found : Stretch, Pair or None
-        The worst displacement found, or pair of clouds.
+    found : Stretch or None
+        The worst displacement found; of blocks a pair of clouds, with such a bound.
 
     Raises
     ------
@@ -59,7 +55,7 @@ class Row:
     claim: str
     label: str
     hypotheses: str
-    found: Stretch | Pair | None
+    found: Stretch | None
 
     def __post_init__(self) -> None:
         if self.constant is not None and self.lower is not None and self.lower > self.constant:
