@@ -136,10 +136,14 @@ class _Search:
         return x
 
     def allowed(self, spreads: list[Any]) -> bool:
-        """Tell whether tokens that entered the norms have variances that are allowed, by floats."""
+        """Tell whether tokens that entered the norms have variances that are allowed, for certain if enclosed."""
         norms = [norm for block in self.stack for norm in (block.first, block.second) if norm is not None]
-        pairs = zip(norms, spreads, strict=True)
-        return all(norm.least == 0.0 or bool((norm.spread(x) > norm.least * (1.0 + 1e-9)).all()) for norm, x in pairs)
+        for norm, x in zip(norms, spreads, strict=True):
+            if norm.least > 0.0:
+                spread = norm.spread(x)
+                if not (getattr(spread, "lo", spread) >= norm.least).all():
+                    return False
+        return True
 
     def inside(self, x: Array) -> Array:
         """Return tokens, moved into the ball."""
@@ -168,7 +172,7 @@ class _Search:
                 return None
             bound = _weighted(moved, masses, p) / _weighted(before, masses, p)
         for kept in seen:
-            if not self.allowed([z.mid for z in kept]):
+            if not self.allowed(kept):
                 return None
         lengths = np.concatenate([length_of(exact(z), axis=1).hi for z in (x, y)])
         if lengths.max() > self.radius * (1.0 + 2.0**-40):

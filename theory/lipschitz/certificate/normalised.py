@@ -104,10 +104,10 @@ class TokenNorm:
         centred = x - x.mean(axis=1, keepdims=True) if self.centred else x
         return self.gain * (centred / np.sqrt((centred * centred).mean(axis=1, keepdims=True) + self.eps)) + self.shift
 
-    def spread(self, x: Array) -> Array:
-        """Return the variance or the mean square of rows of floats."""
+    def spread(self, x: Any) -> Any:
+        """Return the variance or the mean square of rows of floats, or of enclosures."""
         centred = x - x.mean(axis=1, keepdims=True) if self.centred else x
-        return np.asarray((centred * centred).mean(axis=1))
+        return (centred * centred).mean(axis=1)
 
     def stretch(self) -> Interval:
         """Bound the norm of the gain, of LayerNorm of the gain after the projection."""
