@@ -164,7 +164,9 @@ _GROUPS = {
         diffusion.Bilinear diffusion.CircleDensity diffusion.GraphScore diffusion.StepError
         diffusion.geometry.root_length diffusion.layers.velocity_field evidence.enclosure.balls
         evidence.intervals.Intervals lipschitz.block_jacobian lipschitz.certificate.as_attention_weights
-        lipschitz.certificate.certify lipschitz.certificate.certify_at lipschitz.certificate.largest_detour
+        lipschitz.certificate.as_feed_forward lipschitz.certificate.as_token_norm
+        lipschitz.certificate.certify lipschitz.certificate.certify_at lipschitz.certificate.certify_blocks
+        lipschitz.certificate.largest_detour
         lipschitz.certificate.product_norm
         lipschitz.depth.sinkhorn_plan
         lipschitz.depth.sinkhorn_sweep lipschitz.dot_form lipschitz.enclosed_jacobian
@@ -303,10 +305,12 @@ _GROUPS = {
         engine.jvp engine.moments engine.prepare engine.Prepared.__call__ engine.vjp engine.weights
     """,
     "a row that is there already": """
-        lipschitz.certificate.Certificate.row lipschitz.certificate.LocalCertificate.row
+        lipschitz.certificate.BlockCertificate.row lipschitz.certificate.Certificate.row
+        lipschitz.certificate.LocalCertificate.row
     """,
     "words": """
-        lipschitz.certificate.as_json lipschitz.certificate.as_text
+        lipschitz.certificate.as_json lipschitz.certificate.as_text lipschitz.certificate.blocks_as_json
+        lipschitz.certificate.blocks_as_text
     """,
     "answers a function, which MORE calls": """
         lipschitz.depth.attention_bound lipschitz.depth.concatenated_bound lipschitz.depth.feed_forward_bound

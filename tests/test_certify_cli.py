@@ -233,6 +233,27 @@ def test_tokens_of_a_file(capsys, npz, tmp_path):
     assert "coordinates 2 k and 2 k + 1, base 100.0" in turned["notes"][-1]
 
 
+def test_what_is_published_and_what_is_found_are_marked(capsys, tmp_path):
+    """With a bias the published constant is that of the layer without it; a search may find less than the tokens."""
+    tokens = RNG.normal(size=(5, 4))
+    np.save(tmp_path / "tokens.npy", tokens)
+    options = ("--tokens", tmp_path / "tokens.npy", "--heads", 2)
+    np.savez(tmp_path / "biased.npz", **WEIGHTS, b_query=np.ones(4))
+    np.savez(tmp_path / "weights.npz", **WEIGHTS)
+    out = run(capsys, tmp_path / "biased.npz", *options, "--no-search")[1]
+    assert "* Of the layer without its query bias" in out
+    plain = run(capsys, tmp_path / "weights.npz", *options, "--no-search")[1]
+    assert "* Of the layer" not in plain
+    assert "Where 'found' is below" not in plain
+    last = [line.split() for line in out.splitlines() if line.startswith("Frobenius")][-1]
+    other = [line.split() for line in plain.splitlines() if line.startswith("Frobenius")][-1]
+    assert last[-2] == f"{other[-2]}*"
+    found = json.loads(run(capsys, tmp_path / "biased.npz", *options, "--json")[1])["local"]
+    assert [row["published_without_bias"] for row in found] == [False, False, True]
+    low = any(row["bounds"]["found"] < row["norm"][0] for row in found)
+    assert ("Where 'found' is below" in run(capsys, tmp_path / "biased.npz", *options)[1]) is low
+
+
 def test_tokens_at_the_origin(capsys, npz, tmp_path):
     """A ball of radius zero would hold them; the default radius holds them as well."""
     np.save(tmp_path / "tokens.npy", np.zeros((2, 4)))

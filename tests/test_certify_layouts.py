@@ -304,10 +304,39 @@ def test_norms_beside_are_told_and_those_of_queries_refused(capsys, tmp_path):
     arrays |= {"attention.output.dense.weight": OUT, "attention.output.LayerNorm.bias": BO}
     path = save(tmp_path, arrays)
     out = run(capsys, path, "--names", f"{names},w_out=attention.output.dense.weight")[1]
-    assert "attention.output.LayerNorm.bias is beside what was read and is not used" in out
+    assert "attention.output.LayerNorm.bias: norms of the same layer, not used" in out
     fused = {"blocks.0.attn.qkv.weight": np.vstack([Q, K, V]), "blocks.0.attn.q_norm.weight": np.ones(D)}
     path = save(tmp_path, fused)
     refused(capsys, "another change of queries", path, "--names", "w_qkv=blocks.0.attn.qkv.weight")
+
+
+def test_what_is_not_used_is_said(capsys, tmp_path):
+    """Norms and the feed-forward part of the layer by their names, of all else the first names and the number."""
+    others = {f"h.{k}.{part}.weight": np.ones(1) for k in range(1, 9) for part in ("ln_1", "mlp.c_fc")}
+    arrays = {**GPT, "h.0.mlp.c_fc.weight": Q, "h.0.mlp.c_fc.bias": BQ, "ln_f.weight": BO, **others}
+    names = "w_qkv=h.0.attn.c_attn.weight,w_out=h.0.attn.c_proj.weight"
+    out = run(capsys, save(tmp_path, arrays), "--names", names)[1]
+    assert "h.0.ln_1.bias, h.0.ln_1.weight: norms of the same layer, not used" in out
+    assert "h.0.mlp.c_fc.bias, h.0.mlp.c_fc.weight: feed-forward part of the same layer, not used" in out
+    assert "not used, of other parts: h.1.ln_1.weight, h.1.mlp.c_fc.weight" in out
+    assert "and 6 more" in out
+
+
+@pytest.mark.parametrize("called", ["block.attn.q_norm.weight", "block.attn.relative_attention_bias.weight"])
+@pytest.mark.parametrize("known", [True, False])
+def test_scores_that_no_names_would_help_are_refused_first(capsys, tmp_path, called, known):
+    arrays = LINEAR if known else {f"block.attn.{letter}": m for letter, m in (("one", Q), ("two", K), ("three", V))}
+    refused(capsys, f"{called}: expected scores of", save(tmp_path, {**arrays, called: np.ones(D)}))
+
+
+@pytest.mark.parametrize("kind", ["F8_E4M3", "F8_E5M2"])
+def test_eight_bits_are_refused_in_plain_words(capsys, tmp_path, kind):
+    shapes = {name: list(matrix.shape) for name, matrix in PLAIN.items()}
+    starts = {name: 16 * k for k, name in enumerate(shapes)}
+    about = {n: {"dtype": kind, "shape": s, "data_offsets": [starts[n], starts[n] + 16]} for n, s in shapes.items()}
+    header = json.dumps(about).encode()
+    (tmp_path / "w.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(64))
+    refused(capsys, f"expected numbers of half precision or more, got {kind}", tmp_path / "w.safetensors")
 
 
 def test_biases_under_distances(capsys, tmp_path):

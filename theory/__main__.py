@@ -124,6 +124,13 @@ def _certify_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reach", type=float, metavar="r", help="how far each given token may move (default: to twice the local norm)"
     )
+    parser.add_argument("--block", action="store_true", help="all blocks of FILE: norms, attention, feed-forward part")
+    parser.add_argument("--norm", metavar="N", help="pre (default of --block), post or none: where norms are")
+    parser.add_argument("--kind", metavar="K", help="of norms: layer or rms (default: layer where FILE has a shift)")
+    parser.add_argument("--eps", type=float, metavar="E", help="of norms, which no file tells (often 1e-5)")
+    parser.add_argument("--activation", metavar="A", help="of feed-forward parts: relu, gelu, gelu-tanh or silu")
+    parser.add_argument("--variance", type=float, metavar="V", help="no token that enters a norm has a smaller one")
+    parser.add_argument("--prefix", metavar="P", help="only blocks whose names begin with this")
     parser.add_argument("--no-search", action="store_true", help="constants only, no lower bounds")
     parser.add_argument("--rotary", action="store_true", help="positions turn queries and keys: bounds for all of them")
     parser.add_argument("--base", type=float, metavar="B", help="of rotary positions of given tokens (often 10000)")

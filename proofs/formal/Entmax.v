@@ -271,8 +271,7 @@ by apply: sum_le => j; apply: power_le; [lra | have := least i; lra].
 Qed.
 
 (* The law is unique, though thresholds are defined by a sum.
-   Part of: entmax.optimal.
-   No twin: that two laws are one is an identity. *)
+   Part of: entmax.optimal. *)
 Theorem entmax_unique alpha s p q : 1 < alpha -> entmax alpha s p -> entmax alpha s q -> forall i, p i = q i.
 Proof.
 move=> h; have a0 : 0 < / (alpha - 1) by apply: Rinv_0_lt_compat; lra.
@@ -343,6 +342,24 @@ have a1 : 1 < 2 by lra.
 apply: (proj2 (proj1 (entmax_margin (fun b : bool => if b then 1 else 0) true a1))) => j; case: j => //= _.
 have -> : 2 - 1 = 1 by ring.
 by rewrite Rinv_1; lra.
+Qed.
+
+(* Twin: an order below one, where two laws have the form; order a half, scores 91/30 and 0, thresholds 0 and 16/5.
+   Twin of: entmax_unique. *)
+Theorem not_unique_below_one : ~ forall (I : finType) alpha (s p q : I -> R), 0 < alpha -> entmax alpha s p ->
+  entmax alpha s q -> forall i, p i = q i.
+Proof.
+have sq x : 0 < x -> power x (/ (/ 2 - 1)) = / (x * x).
+  move=> x0; have -> : / (/ 2 - 1) = - (1 + 1) by field.
+  by rewrite power_pos // Rpower_Ropp Rpower_plus Rpower_1.
+move=> h; pose s (b : bool) := if b then 91 / 30 else 0.
+have a : entmax (/ 2) s (fun b => if b then 0 else 1).
+  exists 0; split; last by rewrite big_bool /=; lra.
+  by rewrite /s; case; [rewrite power_neg; lra | rewrite sq; lra].
+have b : entmax (/ 2) s (fun b => if b then 144 / 169 else 25 / 169).
+  exists (16 / 5); split; last by rewrite big_bool /=; lra.
+  by rewrite /s; case; rewrite sq; lra.
+by have := h _ _ _ _ _ (ltac:(lra) : 0 < / 2) a b true; lra.
 Qed.
 
 (* Twin: twice the entropy; order two, scores 1 and 0, the law 3/4 and 1/4.

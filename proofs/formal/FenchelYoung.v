@@ -4,8 +4,8 @@
    Reader's checklist: [Om] is any function of a law, with the temperature in it; [best Om s p] says that p
    maximises <p, s> - Om(p) among laws, so that the theorems need no convexity, and where no p does they say
    nothing; [shortfall Om s p y] is the value at such a p less <y, s> - Om(y). The claims have Om = -tau H_alpha;
-   that a maximiser exists is in [Softmax] and [Sparsemax] for two of them. Differentiability is not here:
-   [loss_slope] says that the slope is a subgradient. *)
+   that a maximiser exists is in [Softmax] for order one and in [Threshold] for those above. Differentiability is not
+   here: [loss_slope] says that the slope is a subgradient. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype fintype bigop.
 From Coq Require Import Reals Lra Psatz FunctionalExtensionality.
@@ -58,8 +58,9 @@ by lra.
 Qed.
 
 (* Scores permuted with the target, a constant added to them all, and a temperature, which scales the loss; for every
-   regulariser that the permutation leaves alone, as those of the claim are ([tsallis_turned] of [Entmax]).
-   Claim: loss.invariance. *)
+   regulariser that the permutation leaves alone, as those of the claim are ([tsallis_turned] of [Entmax]), where a
+   maximiser is at hand: for orders from one on there is one, for those from a half to one the claim has more.
+   Part of: loss.invariance. *)
 Theorem loss_invariance Om s p y c tau (turn : I -> I) : 0 < tau -> injective turn ->
   (forall q, Om (fun i => q (turn i)) = Om q) -> best Om (fun i => s i / tau) p -> law y ->
   let Om' q := tau * Om q in let s' i := s (turn i) + c in
@@ -119,8 +120,7 @@ Qed.
 End FenchelYoung.
 
 (* Blocks, each with its own scores and law: losses add up.
-   Part of: loss.additive.
-   No twin: an identity. *)
+   Part of: loss.additive. *)
 Theorem loss_additive (I J : finType) (Om : (I -> R) -> R) (Om' : (J -> R) -> R) s t p q y z :
   best Om s p -> best Om' t q ->
   (forall p' q', law p' -> law q' -> gain Om s p' + gain Om' t q' <= gain Om s p + gain Om' t q) /\
@@ -130,7 +130,21 @@ move=> [_ hp] [_ hq]; split; last by rewrite /shortfall; ring.
 by move=> p' q' hp' hq'; have := hp _ hp'; have := hq _ hq'; lra.
 Qed.
 
-(* Twin: strongly convex it is not, with any constant; no regulariser and one score.
+(* Twin: losses averaged over the blocks; no regulariser, scores 1 and 0 in both, targets on the second.
+   Twin of: loss_additive. *)
+Theorem not_loss_averaged : ~ forall (I J : finType) (Om : (I -> R) -> R) (Om' : (J -> R) -> R) s t p q y z,
+  best Om s p -> best Om' t q -> law y -> law z ->
+  gain Om s p + gain Om' t q - (gain Om s y + gain Om' t z) = / 2 * (shortfall Om s p y + shortfall Om' t q z).
+Proof.
+pose f (b : bool) := if b then 1 else 0; pose g (b : bool) := if b then 0 else 1.
+have hg : law g by split=> [[]|]; rewrite ?big_bool /g /=; lra.
+have b1 : best (fun=> 0) f f.
+  split=> [|r [r0 r1]]; first by split=> [[]|]; rewrite ?big_bool /f /=; lra.
+  by rewrite /gain /mean !big_bool /f /= in r1 *; have := r0 false; lra.
+by move=> h; have := h _ _ _ _ _ _ _ _ _ _ b1 b1 hg hg; rewrite /shortfall /gain /mean !big_bool /f /g /=; lra.
+Qed.
+
+(* Twin: strongly convex it is not, with the constant 2/25; no regulariser and one score.
    Twin of: loss_convex. *)
 Theorem not_strongly_convex : ~ forall (I : finType) (Om : (I -> R) -> R) (s t p q r y : I -> R), best Om s p ->
   best Om t q -> best Om (fun i => (s i + t i) / 2) r -> law y -> shortfall Om (fun i => (s i + t i) / 2) r y +

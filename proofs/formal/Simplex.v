@@ -85,7 +85,7 @@ End Simplex.
 
 (* The scalar equation in closed form, g = 1 - rho, for functions with the derivatives of Ei and E_1.
    Part of: equiangular.time.
-   No twin: an identity. *)
+   No twin: an equality; to deny another takes a solution and the integrals, which are hypotheses here. *)
 Theorem simplex_time (Ei E1 g : R -> R) n beta c T : 1 < n -> c = n / (n - 1) -> 0 < beta -> 0 <= T ->
   (forall z, 0 < z -> is_derive Ei z (exp z / z)) -> (forall z, 0 < z -> is_derive E1 z (- exp (- z) / z)) ->
   (forall t, 0 <= t <= T -> 0 < g t < c) ->

@@ -149,13 +149,13 @@ have hq : law (fun b : bool => if b then 0 else 1) by split=> [[]|]; rewrite ?bi
 by move=> h; have := h [finType of bool] x x _ hx hq; rewrite /distance2 /loss !big_bool /x /=; lra.
 Qed.
 
-(* Twin: one per cent nearer than every law, itself among them; scores 2 and 0, projected to 1 and 0.
+(* Twin: positive scores divided by their sum; scores 2 and 1, to which (1, 0) is nearer than (2/3, 1/3).
    Twin of: projection. *)
-Theorem not_projection_near : ~ forall (I : finType) (s p q : I -> R), sparsemax s p -> law q ->
-  distance2 p s <= 99 / 100 * distance2 q s.
+Theorem not_projection_rescaled : ~ forall (I : finType) (s q : I -> R), (forall i, 0 < s i) -> law q ->
+  distance2 (fun i => s i / \sum_j s j) s <= distance2 q s.
 Proof.
-pose s (b : bool) := if b then 2 else 0; pose p (b : bool) := if b then 1 else 0.
-have hp : sparsemax s p.
-  exists 1; split=> [[]|]; rewrite ?big_bool /threshold /s /p /=; [rewrite Rmax_left | rewrite Rmax_right |]; lra.
-move=> h; have := h _ s p p hp (sparsemax_law hp); rewrite /distance2 !big_bool /s /p /=; lra.
+pose s (b : bool) := if b then 2 else 1; pose q (b : bool) := if b then 1 else 0.
+have hq : law q by split=> [[]|]; rewrite ?big_bool /q /=; lra.
+move=> h; have := h _ s q _ hq; rewrite /distance2 !big_bool /s /q /= => k.
+by have := k ltac:(by case; lra); lra.
 Qed.

@@ -7,7 +7,7 @@ import numpy as np
 from theory.attention import DotProduct, Head, Measure, MultiHead, SelfAttention, SquaredDistance
 from theory.evidence import Interval
 from theory.lipschitz import witnesses
-from theory.lipschitz.certificate import AttentionWeights, as_attention_weights, certify, certify_at
+from theory.lipschitz.certificate import AttentionWeights, as_attention_weights, certify, certify_at, certify_blocks
 from theory.lipschitz.depth import attention_bound, feed_forward_bound
 from theory.lipschitz.search import search_worst_cloud
 
@@ -41,6 +41,15 @@ PUSH = witnesses.far_atom(0.75, 0.25)
 FOUND = search_worst_cloud(np.random.default_rng(0), DOT, p=1, atoms=2, dim=2, starts=1, steps=5)
 BLOCKS = np.arange(36, dtype=np.float64).reshape(3, 3, 2, 2) / 16.0 - 1.0
 WEIGHTS = {"w_query": SQUARE, "w_key": SQUARE.T, "w_value": SQUARE}
+BLOCK = {
+    **WEIGHTS,
+    "w_up": SQUARE,
+    "w_down": SYMMETRIC,
+    "gain_1": np.array([1.5, 0.5]),
+    "shift_2": np.array([0.25, -0.5]),
+}
+NORMED = {"kind": "layer", "eps": 0.25}
+BLOCKS_FOUND = certify_blocks(BLOCK, **NORMED, activation="gelu", search=False)
 MADE = {"heads": 1, "causal": False, "residual": False, "score": "dot"}
 RATE = {"alpha": 0.75, "value": 1.25}
 AT = {"mu": MU, "score": DOT}
@@ -75,6 +84,21 @@ VALID = {
     "certificate.Certificate.row": {"self": certify(**WEIGHTS, radius=0.5, search=False), "metric": "W1"},
     "certificate.as_text": {"certificate": certify(**WEIGHTS, radius=0.5, search=False)},
     "certificate.as_json": {"certificate": certify(**WEIGHTS, radius=0.5, search=False)},
+    "certificate.certify_blocks": {
+        "blocks": BLOCK, "radius": 0.75, "n": 3, "heads": 1, "norm": "pre", **NORMED, "activation": "gelu",
+        "variance": 0.125, "causal": False, "residual": True, "score": "dot", "scale": 0.5, "rotary": False,
+        "search": False, "rng": np.random.default_rng(0),
+    },
+    "certificate.as_token_norm": {
+        "gain": np.array([1.5, 0.5]), "shift": np.array([0.25, -0.5]), **NORMED, "dim": 2, "variance": 0.125,
+    },
+    "certificate.as_feed_forward": {
+        "w_up": SQUARE, "w_down": SYMMETRIC, "b_up": np.array([0.5, -0.25]), "b_down": np.array([0.25, 0.5]),
+        "w_gate": SQUARE.T, "b_gate": np.array([0.75, 0.5]), "activation": "silu", "dim": 2,
+    },
+    "certificate.BlockCertificate.row": {"self": BLOCKS_FOUND, "metric": "W1"},
+    "certificate.blocks_as_text": {"certificate": BLOCKS_FOUND, "called": ["h.0."]},
+    "certificate.blocks_as_json": {"certificate": BLOCKS_FOUND},
     "depth.attention_bound": {"form": 0.5, "value": 1.25, "p": 2.0},
     "depth.summed_bound": {"branches": (BOUND, BOUND)},
     "depth.residual_bound": {"branch": BOUND},
@@ -183,6 +207,9 @@ SKIPPED = {
     "LocalRow": "a row of a LocalCertificate",
     "parse_names": "reads an option of a command line; tests/test_certify_cli.py gives it bad ones",
     "read_layer": "read_weights, with notes",
+    "BlockCertificate": "what certify_blocks returns; nobody makes one by hand",
+    "as_block": "takes arrays by their roles; tests/lipschitz/test_blocks.py gives certify_blocks bad ones",
+    "read_blocks": "reads files: tests/test_certify_blocks.py gives it bad ones",
     "Portrait": "what portray returns; nobody makes one by hand",
     "Level": "a number of a Portrait",
     "Step": "a layer of what walk returns",

@@ -19,7 +19,7 @@ from theory.evidence import Interval, Table
 from theory.figures import registry, render, verified_table
 from theory.figures._style import style
 from theory.figures._style.narrow import narrow
-from theory.figures.caption import footers
+from theory.figures.caption import footers, in_symbols
 
 FIGURES = sorted(registry.titles())
 COMMITTED = Path(figures.__path__[0]).parent.parent / "figures"
@@ -29,6 +29,7 @@ from pathlib import Path
 from theory.evidence import Table
 from theory.figures import registry
 from theory.figures._style import style
+from theory.figures.caption import in_symbols
 
 def drawing_of(name, tables, out):
     table = Table.from_csv((tables / f"{name}.csv").read_text(encoding="utf-8"))
@@ -36,7 +37,7 @@ def drawing_of(name, tables, out):
         module = registry.figure_module(name)
         figure = module.draw(table)
         footer = ["a caption in words " * 12, r"worst departure $\\leq3.1\\times10^{-14}$"]
-        style.caption(figure, footer, module.TITLE)
+        style.caption(figure, footer, in_symbols(module.TITLE))
         for form, picture in style.pictures(figure, ["svg", "png"]).items():
             (out / f"{name}.{form}").write_bytes(picture)
     return figure
@@ -175,14 +176,29 @@ def test_claims_have_their_names_in_the_footer_while_there_is_room(tmp_path):
         lay(tmp_path / "evidence", claim=f"toy.n{number}")
     lay(tmp_path / "evidence", claim="other.one", factor=2.5)
 
+    def lines(*claims):
+        return footers(verify(tmp_path, toy_module(claims=claims)))
+
     def longest(*claims):
-        return footers(verify(tmp_path, toy_module(claims=claims)))[0]
+        return lines(*claims)[0]
 
     assert longest("toy.n0", "toy.n1") == "toy.n0: supported, numeric; toy.n1: supported, numeric (scale quick)."
     some = "toy.n0, .n1, .n2, other.one: 3 supported, 1 refuted (scale quick)."
     assert longest("toy.n0", "toy.n1", "toy.n2", "other.one") == some
+    assert lines("toy.n0", "toy.n1", "toy.n2", "other.one")[1:4] == [
+        "toy.n0, .n1, .n2, other.one: 3 supported, 1 refuted (quick).",
+        "toy.n0, .n1, .n2 and 1 more: 3 supported, 1 refuted (scale quick).",
+        "toy.n0, .n1 and 2 more: 3 supported, 1 refuted (scale quick).",
+    ]
     assert longest("toy.*", "other.one") == "11 claims on toy, other: 10 supported, 1 refuted (scale quick)."
     assert longest("toy.none") == "No evidence at scale quick."
+
+
+def test_distances_are_symbols_in_headlines_and_captions():
+    words = "near in W1, far in W2 and W infinity"
+    assert in_symbols(words) == r"near in $W_1$, far in $W_2$ and $W_\infty$"
+    assert in_symbols("wide, WW1, W10") == "wide, WW1, W10"
+    assert in_symbols("W infinitya") == "W infinitya"
 
 
 @pytest.mark.parametrize("name", ["consensus", "star"])

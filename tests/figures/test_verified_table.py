@@ -1,11 +1,14 @@
 """Only judged tables are drawn as verified, and the caption says what the evidence says."""
 
+import re
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
 from tests.figures.toys import ROOT, lay, toy_module, toy_study, verify
-from theory.evidence import Table, Verdict
+from theory.evidence import Claim, Run, Table, Verdict, at_most as at_most_claimed, bug, constant, decide, verifies
+from theory.evidence.record import write
 from theory.evidence.runner import title_of
 from theory.figures import caption, registry
 from theory.report.digits import at_most
@@ -135,6 +138,39 @@ def test_the_caption_says_what_the_evidence_says(tmp_path):
     assert at_most(entry.departure.hi, tex=True) in second
     assert "nearest twin (triple) fails by" in second
     assert caption.caption_lines(verify(tmp_path, toy_module(claims=("toy.none",)))) == ["No evidence at scale quick."]
+
+
+def test_the_caption_has_the_numbers_that_are_cited_and_says_at_which_scale_the_figure_was_drawn(tmp_path):
+    for claim in ("toy.double", "toy.twice"):
+        lay(tmp_path / "evidence", claim=claim)
+    lay(tmp_path / "evidence", scale="paper")
+    first, second, third = caption.caption_lines(verify(tmp_path, toy_module()))
+    assert first == f"toy.double: supported, numeric (scale paper, root {ROOT})."
+    assert second.startswith("Worst departure ")
+    assert third == "Drawn at quick scale."
+    assert len(caption.caption_lines(verify(tmp_path, toy_module(), scale="paper"))) == 2
+    assert caption.footers(verify(tmp_path, toy_module()))[1] == "toy.double: supported, numeric (scale quick)."
+    both = caption.caption_lines(verify(tmp_path, toy_module(claims=("toy.double", "toy.twice"))))
+    assert [line for line in both if "scale" in line] == [
+        f"toy.{name}: supported, numeric (scale quick, root {ROOT})." for name in ("double", "twice")
+    ]  # one scale in a caption: that at which all are recorded
+
+
+def test_a_case_that_stays_away_from_the_claim_keeps_a_margin(tmp_path):
+    def check(run, *, factor=1.0, power=1):
+        table = run.study(toy_study())
+        for x, y in zip(table["x"].tolist(), table.intervals("y"), strict=True):
+            yield at_most_claimed(y, 3.0 * factor * x**power)
+
+    twins = constant("half", "half of it", factor=0.5), bug("square", "the argument is under a root", power=0.5)
+    for name in ("a", "b", "c", "d"):
+        verification = verifies(Claim(f"toy.{name}", "less than thrice", "$y < 3x$"), *twins)(check)
+        decided = decide(verification, Run(f"toy.{name}", scale="quick", root=ROOT))
+        write(tmp_path / "evidence", decided, "verify/test_toy.py")
+    _, second = caption.caption_lines(verify(tmp_path, toy_module(claims=("toy.a",))))
+    assert second.startswith(r"It keeps a margin of $\geq0.33$; the nearest twin ")
+    _, second = caption.caption_lines(verify(tmp_path, toy_module(claims=("toy.*",))))
+    assert re.fullmatch(r"Nearest to its limit: toy\.\w, which keeps a margin of \$\\geq0\.33\$\.", second)
 
 
 def test_many_claims_are_counted(tmp_path):

@@ -118,6 +118,21 @@ def test_what_a_stored_jacobian_lacks_widens_its_norms(monkeypatch):
         assert other.lo == pytest.approx(one.lo - most, rel=1e-9, abs=0.0)
 
 
+def test_roundings_of_a_stored_jacobian_are_charged():
+    """Two numbers are added on the diagonal for every head, all but the first of which are lost beside it."""
+    heads, unit = 64, 2.0**-53
+    one, nothing = exact(np.ones((1, 1))), exact(np.zeros((1, 1, 1)))
+    free = Interval.exactly(0.0)
+    sizes = reach.HeadSizes(one, one, one, one, one, free, (free, free, free))
+    parts = [
+        local._Head(sizes, exact([[value]]), nothing, nothing, exact([[[unit]]]))
+        for value in [1.0] + [unit] * (heads - 1)
+    ]
+    layer = as_attention_weights([[1.0]], [[1.0]], [[1.0]], None, heads=1, causal=False, residual=False, score="dot")
+    for size in local._stored_norms(layer, parts):
+        assert size.hi - 1.0 >= (2 * heads - 1) * unit
+
+
 def test_parts_of_many_tokens_add_up_as_the_docstring_says():
     """Layers whose queries matter little would not show the loss of their part."""
     n, heads = 3, []
@@ -214,7 +229,8 @@ def test_splits():
     product = one @ other
     assert (abs(product - matrix).hi <= 1e-10).all()
     assert np.linalg.norm(one.mid, 2) == pytest.approx(1.0, rel=1e-12, abs=0.0)
-    for given, whole in ((matrix.T, 1), (np.ones((9, 3)), 0), (np.zeros((4, 2)), 0)):
+    steep = np.vstack([1e-70 * np.eye(3) + 1e70 * np.eye(3, k=1), np.zeros(3)])  # of which the inverse overflows
+    for given, whole in ((matrix.T, 1), (np.ones((9, 3)), 0), (np.zeros((4, 2)), 0), (steep, 0)):
         np.testing.assert_array_equal(many._split(given)[whole].mid, given)
     np.testing.assert_array_equal(many._split(matrix, turned=True)[0].mid, matrix)
 
@@ -347,7 +363,11 @@ def test_published_constants_hold_under_a_mask(score):
     biased = {**WEIGHTS, "b_query": np.ones(4), "heads": 2}
     row = compare(certify(**biased, radius=3.0, n=5), certify_at(TOKENS, **biased), **biased, causal=False,
                   residual=False, score="dot")[2]  # fmt: skip
-    assert row.bounds["published"] is None
+    assert row.unbiased
+    unbiased = {name: matrix for name, matrix in biased.items() if name != "b_query"}
+    plain = compare(certify(**unbiased, radius=3.0, n=5), certify_at(TOKENS, **unbiased), **unbiased, causal=False,
+                    residual=False, score="dot")[2]  # fmt: skip
+    assert (row.bounds["published"], plain.unbiased) == (plain.bounds["published"], False)
 
 
 TURNED = {name: 0.5 * RNG.normal(size=(8, 3)) for name in ("w_query", "w_key", "w_value")} | {

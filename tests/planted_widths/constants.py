@@ -14,8 +14,8 @@ CERTIFICATE = "lipschitz/certificate/certify.py"
 HERE = "lipschitz/certificate/local.py"
 REACH = "lipschitz/certificate/reach.py"
 MANY = "lipschitz/certificate/many.py"
-SPECTRA = "evidence/spectra.py"
-SPECTRAL = "tests/evidence/test_spectra.py::"
+BOUNDS = "evidence/norm_bounds.py"
+BOUNDED = "tests/evidence/test_norm_bounds.py::"
 BIASED = "lipschitz/certificate/biased.py"
 REFINED = "lipschitz/constants/refined.py"
 LOCAL = "lipschitz/local_norms.py"
@@ -95,7 +95,7 @@ WIDTHS = [
     ("detour-of-w2-halved-again", DETOURS + "test_no_pair_of_laws_is_stretched_by_more", DETOUR,
      "exponential(0.5 * detour)", "exponential(0.4 * detour)"),
     ("eigenvalue-unrounded", DETOURS + "test_eigenvalues_that_a_library_finds_short_are_covered", DETOUR,
-     "error = gamma((_SPECTRAL + 4) * len(form) + 16)", "error = gamma(4)"),
+     "error = gamma((_BOUNDED + 4) * len(form) + 16)", "error = gamma(4)"),
     ("rows-believed", DETOURS + "test_factors_need_not_be_right", DETOUR,
      "missed = 2.0 * factors.residual * (2.0 * factors.size + factors.residual)", "missed = missed"),
     ("columns-believed", DETOURS + "test_factors_need_not_be_right", DETOUR, "skew = factors.skew", "skew = skew"),
@@ -130,9 +130,9 @@ WIDTHS = [
      "whole - means[:, :, np.newaxis]", "whole - 1.5 * means[:, :, np.newaxis]"),
     ("split-believed", CERTIFY_AT + "test_splits_hold_with_any_inverse", MANY,
      "(1.0 / (1.0 - Interval.exactly(rest)))", "1.0"),
-    ("powers-without-rounding", SPECTRAL + "test_norms_of_many_matrices_charge_their_rounding", SPECTRA,
+    ("powers-without-rounding", BOUNDED + "test_norms_of_many_matrices_charge_their_rounding", BOUNDS,
      "squares * gamma(middle.shape[1] + 2)", "squares * 0.0"),
-    ("cholesky-believed", SPECTRAL + "test_cholesky_is_charged_as_the_lemma_says", SPECTRA,
+    ("cholesky-believed", BOUNDED + "test_cholesky_is_charged_as_the_lemma_says", BOUNDS,
      "trace * (share / (1.0 - share)) * (1.0 + gamma(8))", "trace * 0.0"),
     ("turns-of-one-norm", "certificate.local-rotary", HERE,
      "spectral_norm(exact(query)) * spectral_norm(exact(key)) * factor", "spectral_norm(exact(query)) * factor"),

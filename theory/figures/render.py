@@ -19,7 +19,7 @@ from theory.evidence.files import locked, write_together
 from theory.figures import manifest, registry
 from theory.figures._style import animation, style
 from theory.figures._style.narrow import narrow
-from theory.figures.caption import footers, tex_caption
+from theory.figures.caption import footers, in_symbols, tex_caption
 from theory.figures.registry import FigureModule
 from theory.figures.verified_table import TableVerdict, load_committed
 from theory.report.archive import ArchiveError
@@ -53,7 +53,7 @@ def render_figure(
         figure = module.draw(verdict.table)
         footer = footers(verdict)
         line = next((words for words in footer if style.fits_in_a_line(figure, words)), footer[-1])
-        style.caption(figure, [line], module.TITLE)
+        style.caption(figure, [line], in_symbols(module.TITLE))
         if verdict.reason is not None:
             style.stamp(figure, verdict.reason)
         pictures = {f"{stem}.{form}": picture for form, picture in style.pictures(figure, formats).items()}

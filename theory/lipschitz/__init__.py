@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from theory.lipschitz.certificate import (
         certify as certify,
         certify_at as certify_at,
+        certify_blocks as certify_blocks,
+        read_blocks as read_blocks,
         read_weights as read_weights,
     )
     from theory.lipschitz.displacement import (

@@ -143,6 +143,20 @@ def test_local(run, *, factor=1.0, beyond=1.0, growth=1.0, moved=True, sign=1.0)
             bound = row.bound if moved else row.norm.hi
             most = Interval.exactly(factor * bound) * before[metric]
             yield at_most(after[metric], most, part=f"{metric}, reach", **case)
+    yield from at_many_tokens(run, factor, growth if moved else 0.0, beyond)
+    for k, rng in enumerate(run.draws(quick=6, paper=60)):
+        key = (run.scale, run.root, "plain", k)
+        for metric, norm, truth, case in kept(key, lambda k=k, rng=rng: plain(k, rng)):
+            yield at_most(
+                Interval.exactly(truth.lo), Interval.exactly(factor * norm.hi), part=f"{metric}, norm", **case
+            )
+            yield at_least(
+                Interval.exactly(truth.hi), Interval.exactly(norm.lo / factor), part=f"{metric}, norm", **case
+            )
+
+
+def at_many_tokens(run, factor, growth, beyond):
+    """Findings where the Jacobian is stored in floats, and where it is bounded by parts."""
     for k, rng in enumerate(run.draws(quick=1, paper=4)):
         for metric, norm, truth in kept((run.scale, run.root, "many", k), lambda rng=rng: many(rng)):
             yield at_most(truth, Interval.exactly(factor * norm.hi), part=f"{metric}, many tokens", n=33)
@@ -157,18 +171,9 @@ def test_local(run, *, factor=1.0, beyond=1.0, growth=1.0, moved=True, sign=1.0)
                 row, truth = here.row(metric), there[metric]
                 yield at_most(truth, factor * Interval.exactly(row.norm.hi), part=f"{metric}, {way}", **case)
                 yield at_least(truth, Interval.exactly(row.norm.lo) / factor, part=f"{metric}, {way}", **case)
-                bound = row.norm.hi + growth * (row.bound - row.norm.hi) if moved else row.norm.hi
+                bound = row.norm.hi + growth * (row.bound - row.norm.hi)
                 for moving in moves:
                     yield at_most(moving[metric], Interval.exactly(factor * bound), part=f"{metric}, {way}", **case)
-    for k, rng in enumerate(run.draws(quick=6, paper=60)):
-        key = (run.scale, run.root, "plain", k)
-        for metric, norm, truth, case in kept(key, lambda k=k, rng=rng: plain(k, rng)):
-            yield at_most(
-                Interval.exactly(truth.lo), Interval.exactly(factor * norm.hi), part=f"{metric}, norm", **case
-            )
-            yield at_least(
-                Interval.exactly(truth.hi), Interval.exactly(norm.lo / factor), part=f"{metric}, norm", **case
-            )
 
 
 def many(rng):

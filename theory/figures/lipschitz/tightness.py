@@ -39,12 +39,14 @@ class _Panel(NamedTuple):
 
 
 _PANELS = (
-    _Panel("W1", "$W_1$", r"$e^{2\alpha}(1 + 2\alpha)$", sharp_w1_constant,
+    _Panel("W1", "$W_1$: the constant is attained", r"$e^{2\alpha}(1 + 2\alpha)$", sharp_w1_constant,
            ((r"$C_1 = e^{2\alpha}(1 + 2\alpha) + \alpha$", (1.0, 1.5), joint_constant),)),
-    _Panel("W2", "$W_2$", r"$C_2 = e^{\alpha}(1 + \alpha) + \alpha$", lambda a: interpolated_constant(a, 2.0),
+    _Panel("W2", "$W_2$: at least two fifths are found", r"$C_2 = e^{\alpha}(1 + \alpha) + \alpha$",
+           lambda a: interpolated_constant(a, 2.0),
            ((r"Schur's test", (4.0, 1.5), lambda a: schur_constant(a, 2.0)),
             ("$C_1$", (1.0, 1.5), joint_constant))),
-    _Panel("Winf", r"$W_\infty$", r"$C_\infty = 1 + 2\alpha$", lambda a: interpolated_constant(a, math.inf), ()),
+    _Panel("Winf", r"$W_\infty$: at least two thirds are found", r"$C_\infty = 1 + 2\alpha$",
+           lambda a: interpolated_constant(a, math.inf), ()),
 )  # fmt: skip
 _WAYS = (
     ("random", "worst of random clouds", style.SKY, "o", 3.2),

@@ -5,6 +5,16 @@ from typing import TYPE_CHECKING
 from theory._lazy import open_lazily
 
 if TYPE_CHECKING:
+    from theory.lipschitz.certificate.block import as_block as as_block
+    from theory.lipschitz.certificate.block_file import read_blocks as read_blocks
+    from theory.lipschitz.certificate.block_text import (
+        blocks_as_json as blocks_as_json,
+        blocks_as_text as blocks_as_text,
+    )
+    from theory.lipschitz.certificate.blocks import (
+        BlockCertificate as BlockCertificate,
+        certify_blocks as certify_blocks,
+    )
     from theory.lipschitz.certificate.certify import (
         METRICS as METRICS,
         Certificate as Certificate,
@@ -12,6 +22,7 @@ if TYPE_CHECKING:
         certify as certify,
     )
     from theory.lipschitz.certificate.detour import largest_detour as largest_detour
+    from theory.lipschitz.certificate.feed_forward import as_feed_forward as as_feed_forward
     from theory.lipschitz.certificate.local import (
         LocalCertificate as LocalCertificate,
         LocalRow as LocalRow,
@@ -21,6 +32,7 @@ if TYPE_CHECKING:
         Stretch as Stretch,
         enclose_stretch as enclose_stretch,
     )
+    from theory.lipschitz.certificate.normalised import as_token_norm as as_token_norm
     from theory.lipschitz.certificate.text import (
         as_json as as_json,
         as_text as as_text,

@@ -42,7 +42,7 @@ class Row:
     hypotheses : str
         Of the theorem, in one line; for None, why there is none.
     found : Stretch or None
-        The worst displacement found.
+        The worst displacement found; of blocks a pair of clouds, with such a bound.
 
     Raises
     ------

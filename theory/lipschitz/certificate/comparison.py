@@ -14,7 +14,8 @@ R^2` row i has
 .. math:: |dF_i|^2 \le 3\|V\|^2\Big[(1 + \alpha^2)\sum_jP_{ij}|h_j|^2 + \alpha^2|h_i|^2\Big],
 
 and columns of P sum to at most n, masked or not: :math:`\sqrt3\,\|V\|\sqrt{\alpha^2(n + 1) + n}`, which is less. Of
-query biases and of positions neither paper says anything.
+query biases and of positions neither paper says anything: with a bias the constant is that of the layer without it,
+and said to be, since it bounds nothing here; with positions there is none.
 
 References
 ----------
@@ -42,6 +43,8 @@ class Comparison(NamedTuple):
 
     local: LocalRow
     bounds: dict[str, float | None]
+    unbiased: bool = False
+    """Whether the published constant is that of the layer without its query bias."""
 
 
 def compare(certificate: Certificate, local: LocalCertificate, **weights: Any) -> list[Comparison]:
@@ -66,7 +69,8 @@ def compare(certificate: Certificate, local: LocalCertificate, **weights: Any) -
         if own.constant is not None and row.norm.lo > own.constant:
             raise ArithmeticError(f"{row.metric}: the constant {own.constant} is below {row.norm.lo}, which is reached")
         constants = (own.constant, _added(layer, least), _added(layer, published), own.lower)
-        found.append(Comparison(row, dict(zip(FAMILIES, constants, strict=True))))
+        without = published is not None and layer.b_query is not None
+        found.append(Comparison(row, dict(zip(FAMILIES, constants, strict=True)), without))
     return found
 
 
@@ -76,8 +80,8 @@ def _added(layer: AttentionWeights, constant: float | None) -> float | None:
 
 
 def _published(layer: AttentionWeights, certificate: Certificate, n: int) -> float | None:
-    """Return the constant of the literature; None with a bias or positions, of which it says nothing."""
-    if layer.b_query is not None or certificate.rotary:
+    """Return the constant of the literature, of the layer without its bias; None with positions."""
+    if certificate.rotary:
         return None
     norms = layer.norms()
     if layer.score == "distance":

@@ -34,6 +34,15 @@ _OTHER = re.compile(
     re.IGNORECASE,
 )
 _NORM = re.compile(rf"norm|{_START}ln", re.IGNORECASE)  # of whole tokens, before or after: those of queries are refused
+_QUERY_NORM = re.compile(
+    rf"{_START}(q|k|qk|query|key)s?_?(layer)?_?(norm|ln)($|[._/])|{_START}(norm|ln)_?(q|k|qk|query|key)s?($|[._/])",
+    re.IGNORECASE,
+)
+_FEED_FORWARD = re.compile(
+    rf"mlp|{_START}(ffn?|feed_?forward)($|[._/])|{_START}(linear[12]|lin[12]|fc[12]|c_fc|dense_h|intermediate)($|[._/])"
+    rf"|{_START}(gate|up|down)_proj($|[._/])|{_START}w[123]($|[._/])",
+    re.IGNORECASE,
+)
 _BIAS = re.compile(rf"bias|{_START}b($|_|({_PART}|o|out)$)|{_START}({_PART}|o|out)_?b$", re.IGNORECASE)
 _ABOVE = re.compile(rf"^({_PART}_?b(ias)?|b(ias)?_?{_PART})$", re.IGNORECASE)  # what a module above may hold itself
 _KNOWN = {
@@ -48,6 +57,12 @@ _IRRELEVANT = {
     "b_value": "moves all outputs alike, as weights sum to one",
     "b_out": "moves all outputs alike",
 }
+
+
+_CHANGED = (
+    "expected scores of dot products, got what looks like another change of queries, keys or values, for which no "
+    "theorem here holds"
+)
 
 
 class Arrays(NamedTuple):
@@ -76,6 +91,7 @@ def chosen(file: Arrays, names: Mapping[str, str] | None, *, rotary: bool) -> tu
         given = proposal
         notes.append(f"names taken: {', '.join(f'{role} is {called}' for role, called in given.items())}")
     elif names is None and present - set(ROLES):
+        _refuse_scores(file, proposal, rotary=rotary)
         extra = listed(present - set(ROLES))
         raise ValueError(
             f"{path}: expected arrays {', '.join(PARTS)} and perhaps w_out, got also {extra}{_advice(proposal)}"
@@ -106,21 +122,47 @@ def chosen(file: Arrays, names: Mapping[str, str] | None, *, rotary: bool) -> tu
 
 def proposed(present: frozenset[str]) -> dict[str, str]:
     """Return the roles of the first layer among names that are common, its biases included; empty if there is none."""
+    return next(iter(proposals(present).values()), {})
+
+
+def proposals(present: frozenset[str]) -> dict[str, dict[str, str]]:
+    """Return the roles of all layers among names that are common, by what their names begin with, in order."""
+    known: dict[str, dict[str, str]] = {}
     for called in sorted(present):
         for start in ("w_qkv", "w_query"):
             match = re.fullmatch(rf"((?:.*\.)?)(?:{_KNOWN[start]})", called)
-            if match is None:
+            if match is None or match.group(1) in known:
                 continue
             roles = (start, "w_out") if start == "w_qkv" else (*PARTS, "w_out")
-            base = re.escape(match.group(1))
+            base = match.group(1)
             found: dict[str, str] = {}
             for role in roles:  # of BERT the output is not in the module of the queries, and is left to the reader
-                fits = [name for name in sorted(present) if re.fullmatch(rf"{base}(?:{_KNOWN[role]})", name)]
+                pattern = re.compile(rf"(?:{_KNOWN[role]})")
+                fits = [n for n in sorted(present) if n.startswith(base) and pattern.fullmatch(n, len(base))]
                 found |= {role: fits[0]} if fits else {}
             if set(roles) - set(found) <= {"w_out"}:
                 _biases(found, present)
-                return found
-    return {}
+                known[base] = found
+    return known
+
+
+def _refuse_scores(file: Arrays, proposal: Mapping[str, str], *, rotary: bool) -> None:
+    """Raise if no names would help: the layer proposed, or any where none is, has scores that no theorem covers."""
+    if proposal:
+        _unlike(file, proposal, rotary=rotary)
+        return
+    for called in sorted(file.names):
+        _refuse_positions(file.path, called)
+        if _QUERY_NORM.search(called):
+            raise ValueError(f"{file.path}: {called}: {_CHANGED}")
+
+
+def _refuse_positions(path: Path, called: str) -> None:
+    if _POSITIONS.search(called):
+        raise ValueError(
+            f"{path}: {called}: expected scores of tokens alone, got what looks like relative positions, for which no "
+            "theorem here holds"
+        )
 
 
 def _advice(proposal: dict[str, str]) -> str:
@@ -148,13 +190,13 @@ def _biases(wanted: dict[str, str], present: frozenset[str]) -> list[str]:
     return notes
 
 
-def _left(file: Arrays, wanted: Mapping[str, str], *, rotary: bool) -> list[str]:
-    """Say what else the module holds; raise if it changes the scores of the layer and is not accounted for."""
+def _unlike(file: Arrays, wanted: Mapping[str, str], *, rotary: bool) -> dict[str, str]:
+    """Return what else the module of the matrices holds, by its name there; raise if it changes scores otherwise."""
     used = set(wanted.values())
-    left = []
     place = _shared_start(sorted(used))
-    above = place[: place.rfind(".", 0, -1) + 1]
+    above = _parent(place)
     modules = tuple(name.removesuffix("weight") for name in used if name.endswith(".weight"))  # what else they hold
+    found: dict[str, str] = {}
     for called in sorted(used):
         if re.search("query_key_value", called):
             raise ValueError(
@@ -169,32 +211,72 @@ def _left(file: Arrays, wanted: Mapping[str, str], *, rotary: bool) -> list[str]
                     "--rotary bounds the layer at all positions"
                 )
             continue
-        if _POSITIONS.search(called):
-            raise ValueError(
-                f"{file.path}: {called}: expected scores of tokens alone, got what looks like relative positions, for "
-                "which no theorem here holds"
-            )
+        _refuse_positions(file.path, called)
         near = called.startswith(place)
         own = called[len(place) :]  # a module above may be called anything
         if not near and called.startswith(above):
             own = called[len(above) :]
             near = bool(_OTHER.search(own.partition(".")[0]) or _ABOVE.search(own))
         if near and (_OTHER.search(own) or called.startswith(modules)):
-            raise ValueError(
-                f"{file.path}: {called}: expected scores of dot products, got what looks like another change of "
-                "queries, keys or values, for which no theorem here holds"
-            )
-        bias = near and _BIAS.search(own) and not _NORM.search(own)
-        if bias and not _is_mask(file.get(called)):
+            raise ValueError(f"{file.path}: {called}: {_CHANGED}")
+        if near:
+            found[called] = own
+    return found
+
+
+def _left(file: Arrays, wanted: Mapping[str, str], *, rotary: bool) -> list[str]:
+    """Say what else the file holds; raise if it changes the scores of the layer and is not accounted for."""
+    left = []
+    near = _unlike(file, wanted, rotary=rotary)
+    for called, own in near.items():
+        bias = _BIAS.search(own) and not _NORM.search(own) and not _FEED_FORWARD.search(own)
+        if bias and not is_mask(file.get(called)):
             raise ValueError(
                 f"{file.path}: {called}: expected every bias beside the matrices to be known; --names b_query={called} "
                 "(or b_key, b_value, b_out, b_qkv) says which it is"
             )
         if bias:
             left.append(f"{called} is a causal mask or fills one: --causal is the option for it")
-        elif near:
+            continue
+        if not _is_part(own):
             left.append(f"{called} is beside what was read and is not used")
-    return left if len(left) <= _SHOWN else [*left[:_SHOWN], f"and {len(left) - _SHOWN} more are not used"]
+    left = left if len(left) <= _SHOWN else [*left[:_SHOWN], f"and {len(left) - _SHOWN} more are not used"]
+    return left + _parts_left(file, wanted, near)
+
+
+def _is_part(own: str) -> bool:
+    """Tell whether a name is that of a norm of tokens or of a feed-forward part."""
+    return bool(_NORM.search(own) or _FEED_FORWARD.search(own))
+
+
+def _parts_left(file: Arrays, wanted: Mapping[str, str], near: Mapping[str, str]) -> list[str]:
+    """Say which norms and feed-forward parts of the same layer, and how many other arrays, are not used."""
+    used = set(wanted.values())
+    place = _shared_start(sorted(used))
+    above = _parent(place) or place
+    rest = file.names - used - set(near)
+    beside = {called for called in rest if above and called.startswith(above)} | set(near)
+    parts: dict[str, set[str]] = {"norm": set(), "feed-forward part": set()}
+    for called in beside:
+        own = called[len(above) :] if called.startswith(above) else called
+        if _FEED_FORWARD.search(own):
+            parts["feed-forward part"].add(called)
+        elif _NORM.search(own):
+            parts["norm"].add(called)
+    notes = [
+        f"{listed(names)}: {'norms' if kind == 'norm' else kind} of the same layer, not used"
+        for kind, names in parts.items()
+        if names
+    ]
+    others = {called for called in rest if not _ROTARY.search(called)} - parts["norm"] - parts["feed-forward part"]
+    if others:
+        notes.append(f"not used, of other parts: {listed(others)}")
+    return notes
+
+
+def _parent(place: str) -> str:
+    """Return the module above a module, both up to a dot."""
+    return place[: place.rfind(".", 0, -1) + 1]
 
 
 def _shared_start(names: list[str]) -> str:
@@ -203,10 +285,15 @@ def _shared_start(names: list[str]) -> str:
     count = next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
     place = first[: first.rfind(".", 0, count) + 1]
     alone = all(name[len(place) :] in ("weight", "bias") for name in names)  # one fused matrix: its module is above
-    return place[: place.rfind(".", 0, -1) + 1] if alone else place
+    return _parent(place) if alone else place
 
 
-def _is_mask(array: Any) -> bool:
+def is_rotary(called: str) -> bool:
+    """Tell whether a name is that of rotary positions, which are known from their base."""
+    return bool(_ROTARY.search(called))
+
+
+def is_mask(array: Any) -> bool:
     """Tell whether an array is a stored causal mask, or one number that fills it."""
     numbers = np.asarray(array)
     if numbers.ndim == 0:
@@ -218,9 +305,12 @@ def _is_mask(array: Any) -> bool:
 
 
 def arranged(
-    arrays: Mapping[str, Any], names: Mapping[str, str], *, convention: str | None, score: str, rotary: bool
-) -> tuple[dict[str, Any], list[str]]:
+    arrays: Mapping[str, Any], names: Mapping[str, str], *, convention: str | None, score: str, rotary: bool,
+    every: bool = False,
+) -> tuple[dict[str, Any], list[str]]:  # fmt: skip
     """Return matrices with outputs along their rows, split, with the bias of the queries; and notes for a reader.
+
+    With ``every`` bias, where biases of values and outputs decide where tokens come to lie.
 
     Raises
     ------
@@ -258,11 +348,11 @@ def arranged(
         square = all(len(set(np.shape(m))) == 1 for m in matrices.values())
         seen = "all are square, so that their shapes cannot tell" if square else f"tokens are of {size[0]} numbers"
         notes[0] += f"; {seen}: --convention columns if it is the other way"
-    return matrices | _kept(found | matrices, names, score, notes, rotary=rotary), notes
+    return matrices | _kept(found | matrices, names, score, notes, rotary=rotary, every=every), notes
 
 
 def _kept(
-    found: Mapping[str, Any], names: Mapping[str, str], score: str, notes: list[str], *, rotary: bool
+    found: Mapping[str, Any], names: Mapping[str, str], score: str, notes: list[str], *, rotary: bool, every: bool
 ) -> dict[str, Any]:
     """Return the biases that change constants, and say of the others why they do not."""
     entering = ("b_query", "b_key") if rotary else ("b_query",)
@@ -285,4 +375,4 @@ def _kept(
     notes += [f"{names.get(name, names.get('b_qkv', name))}, as {name}: enters the constants" for name in kept]
     if "b_key" in kept:
         notes[-1] += ", as |W_K| R + |b_K| for |W_K| R wherever positions turn keys"
-    return kept
+    return biases if every else kept

@@ -26,8 +26,9 @@ from numpy.typing import ArrayLike
 from theory._validate import as_between, as_choice, as_points, as_positive
 from theory.engine import quiet_blas
 from theory.evidence import Interval, exact, norm
+from theory.evidence.norm_bounds import norm_bound
 from theory.evidence.roundoff import U
-from theory.evidence.spectra import eigenvalues, norm_bound, spectral_norm
+from theory.evidence.spectra import eigenvalues, spectral_norm
 from theory.lipschitz.certificate.many import many_head, norms_of_many
 from theory.lipschitz.certificate.progress import tell
 from theory.lipschitz.certificate.reach import HeadSizes, moves, own_reach, quick_reach
@@ -252,8 +253,8 @@ def _norms(layer: AttentionWeights, parts: list[_Head]) -> tuple[Interval, ...]:
 def _stored_norms(layer: AttentionWeights, parts: list[_Head]) -> tuple[Interval, ...]:
     r"""Enclose the norms by a Jacobian of floats, and by how far its blocks may be from those of the layer.
 
-    Of the middles of enclosures a block :math:`P_{ij}(U + Uu_{ij}b_{ij}^\top)` is made with three roundings and added
-    with one for every head.
+    Of the middles of enclosures a block :math:`P_{ij}(U + Uu_{ij}b_{ij}^\top)` is made with three roundings. On the
+    diagonal two numbers are added for every head, this one and the query's part, and one for the residual.
     """
     tell("the Jacobian at the tokens")
     n, out, dim = parts[0].own.shape
@@ -267,7 +268,7 @@ def _stored_norms(layer: AttentionWeights, parts: list[_Head]) -> tuple[Interval
                 value[:, np.newaxis] + images[i].T[:, :, np.newaxis] * by_key[i][np.newaxis]
             )
             jacobian[i, :, i] += own[i]
-        error = error + _block_errors(part, len(parts) + 4)
+        error = error + _block_errors(part, 2 * len(parts) + 4)
     if layer.residual:
         jacobian[range(n), :, range(n)] += np.eye(dim)
         error = error + np.eye(n) * (U * math.sqrt(dim))

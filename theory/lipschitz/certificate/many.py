@@ -46,7 +46,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from theory.evidence import Interval, as_intervals, exact, norm
-from theory.evidence.spectra import eigenvalues, norm_bounds
+from theory.evidence.norm_bounds import norm_bounds
+from theory.evidence.spectra import eigenvalues
 from theory.lipschitz.certificate.progress import tell
 from theory.lipschitz.certificate.reach import HeadSizes
 from theory.lipschitz.certificate.tangents import HeadState, pull_back, push_forward
@@ -138,7 +139,8 @@ def _split(matrix: Array, *, turned: bool = False) -> tuple[Any, Any]:
         inverse = np.linalg.inv(factor)
     except np.linalg.LinAlgError:
         return exact(matrix), exact(np.eye(columns))
-    rest = norm((exact(factor) @ inverse - np.eye(columns)).reshape(-1)).hi
+    known = bool(np.isfinite(inverse).all())
+    rest = norm((exact(factor) @ inverse - np.eye(columns)).reshape(-1)).hi if known else math.inf
     if not rest < _APART:
         return exact(matrix), exact(np.eye(columns))
     return exact(matrix) @ inverse, exact(factor) * (1.0 / (1.0 - Interval.exactly(rest)))

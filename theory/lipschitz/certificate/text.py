@@ -5,27 +5,25 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from theory._validate import as_instance
+from theory.lipschitz.certificate.block_text import run_blocks
 from theory.lipschitz.certificate.certify import Certificate, Row, certify
 from theory.lipschitz.certificate.comparison import FAMILIES, Comparison, compare
 from theory.lipschitz.certificate.local import certify_at
+from theory.lipschitz.certificate.printed import DOWN, NAMES, UP, digits, theorem
 from theory.lipschitz.certificate.weights_file import read_layer
 
-_UP = Context(prec=6, rounding=ROUND_CEILING)
-_DOWN = Context(prec=6, rounding=ROUND_FLOOR)
 _UNSEEN = "scores of {of}: what else a model does to queries, keys or scores in its code is not in the file"
 _TURNED = {
     "halves": "given tokens in the order of their positions; plane k is coordinates k and k + d_k / 2, base {base}",
     "neighbours": "given tokens in the order of their positions; plane k is coordinates 2 k and 2 k + 1, base {base}",
 }
 _SHOWN = 40  # taken: letters of an argument in a message
-_NAMES = {"Winf": "W_inf", "frobenius": "Frobenius"}
 
 
 def run_command(options: argparse.Namespace) -> str:
@@ -37,6 +35,11 @@ def run_command(options: argparse.Namespace) -> str:
         With one line that says what is wrong.
     """
     names = None if options.names is None else parse_names(options.names)
+    if options.block or options.norm is not None:
+        return run_blocks(options, names, lambda: _tokens(options))
+    for name in ("eps", "kind", "activation", "variance", "prefix"):
+        if getattr(options, name) is not None:
+            raise ValueError(f"--{name}: expected with --block or --norm only, which take norms")
     weights, notes = read_layer(
         options.file, names, convention=options.convention, score=options.score, rotary=options.rotary
     )
@@ -114,16 +117,16 @@ def _local_text(compared: list[Comparison]) -> str:
     """Return a table: a line for every metric, and below it the multiples of the norm at the tokens."""
     words = ("at tokens", "at least", "reach", "in reach", *FAMILIES)
     lines = ["", "".join([f"{'metric':<11}", *(f"{word:>13}" for word in words)])]
-    ways = (_UP, _UP, _UP, _DOWN)  # what is found is a lower bound
+    ways = (UP, UP, UP, DOWN)  # what is found is a lower bound
     for row in compared:
         here = row.local
         known = [row.bounds.get(family) for family in FAMILIES]
-        first = [_digits(here.norm.hi, _UP), _digits(max(here.norm.lo, 0.0), _DOWN), _digits(here.reach, _DOWN)]
+        first = [digits(here.norm.hi, UP), digits(max(here.norm.lo, 0.0), DOWN), digits(here.reach, DOWN)]
         values = [
             *first,
-            _digits(here.bound, _UP),
+            digits(here.bound, UP),
             *(
-                _unknown(here.metric, name) if v is None else _digits(v, way)
+                _unknown(here.metric, name) if v is None else digits(v, way) + "*" * _marked(row, name)
                 for name, v, way in zip(FAMILIES, known, ways, strict=True)
             ),
         ]
@@ -131,7 +134,7 @@ def _local_text(compared: list[Comparison]) -> str:
         ratios = [here.bound / size, *(None if v is None or v == math.inf else v / size for v in known)]
         times = ["", "", "", *("" if ratio is None else f"x {ratio:.3g}" for ratio in ratios)]
         lines += ["".join([f"{name:<11}", *(f"{cell:>13}" for cell in cells)]).rstrip()
-                  for name, cells in ((_NAMES.get(here.metric, here.metric), values), ("", times))]  # fmt: skip
+                  for name, cells in ((NAMES.get(here.metric, here.metric), values), ("", times))]  # fmt: skip
     lines += [
         "",
         "At the given tokens no small displacement is stretched by more than 'at tokens', to first order, and one by",
@@ -140,7 +143,19 @@ def _local_text(compared: list[Comparison]) -> str:
         "the published one, and, a lower bound only, what the search found. Below: multiples of 'at tokens'. What is",
         "published is of the Frobenius norm, without biases and positions.",
     ]
+    if any(row.unbiased for row in compared):
+        lines.append("* Of the layer without its query bias, which no published constant has: no bound of this layer.")
+    if any((row.bounds["found"] or math.inf) < row.local.norm.lo for row in compared):
+        lines += [
+            "Where 'found' is below 'at least': the search tries few places, in the plane of one head, and missed what",
+            "the given tokens do. They lie in the ball, so that 'at least' is the better lower bound there.",
+        ]
     return "\n".join(lines) + "\n"
+
+
+def _marked(row: Comparison, family: str) -> bool:
+    """Tell whether a number is not of this layer."""
+    return row.unbiased and family == "published"
 
 
 def _unknown(metric: str, family: str) -> str:
@@ -152,23 +167,30 @@ def _local_row(row: Comparison) -> dict[str, Any]:
     here = row.local
     bounds = {name: None if bound in (None, math.inf) else bound for name, bound in row.bounds.items()}
     norm = [here.norm.lo, here.norm.hi]
-    return {"metric": here.metric, "norm": norm, "reach": here.reach, "bound": here.bound, "bounds": bounds}
+    return {
+        "metric": here.metric,
+        "norm": norm,
+        "reach": here.reach,
+        "bound": here.bound,
+        "bounds": bounds,
+        "published_without_bias": row.unbiased,
+    }
 
 
 def as_text(certificate: Certificate) -> str:
     """Return a table: a line for every metric, constants rounded up, lower bounds rounded down."""
     as_instance(certificate, "certificate", Certificate)
-    alphas = ", ".join(_digits(a, _UP) for a in certificate.alphas)
+    alphas = ", ".join(digits(a, UP) for a in certificate.alphas)
     norm, shift = ("scale |W_Q| |W_K|", "scale |W_K| |b_Q|") if certificate.rotary else ("|B|", "|c|")
     lines = [f"tokens of length at most {certificate.radius!r}; {norm} R^2 by heads at most {alphas}", ""]
     if certificate.betas != certificate.alphas:
-        betas = ", ".join(_digits(b, _UP) for b in certificate.betas)
+        betas = ", ".join(digits(b, UP) for b in certificate.betas)
         lines[0] += f"; with the query bias ({norm} R + {shift}) R at most {betas}"
     lines.append(f"{'metric':<11}{'constant':>13}{'at least':>13}  theorem")
     for row in certificate.rows:
-        upper = "-" if row.constant is None else _digits(row.constant, _UP)
-        lower = "-" if row.lower is None else _digits(row.lower, _DOWN)
-        lines.append(f"{_NAMES.get(row.metric, row.metric):<11}{upper:>13}{lower:>13}  {_theorem(row)}")
+        upper = "-" if row.constant is None else digits(row.constant, UP)
+        lower = "-" if row.lower is None else digits(row.lower, DOWN)
+        lines.append(f"{NAMES.get(row.metric, row.metric):<11}{upper:>13}{lower:>13}  {theorem(row)}")
     lines += [
         "",
         "A constant holds for all tokens in the ball. A search gives lower bounds only ('at least'): the smallest",
@@ -207,15 +229,6 @@ def _witness(row: Row) -> dict[str, Any] | None:
     exponent = "inf" if found.p == math.inf else found.p
     parts = {name: getattr(found, name).tolist() for name in ("points", "tangent", "masses")}
     return {**parts, "p": exponent}
-
-
-def _theorem(row: Row) -> str:
-    return row.hypotheses if row.constant is None else f"{row.label} {row.claim}: {row.hypotheses}"
-
-
-def _digits(number: float, context: Context) -> str:
-    """Return six digits, rounded in the safe direction."""
-    return "> 1.79e308" if number == math.inf else f"{context.create_decimal(number):.6g}"
 
 
 def parse_names(text: str) -> dict[str, str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,11 @@ from theory.lipschitz.certificate.layout import Arrays, arranged, chosen
 
 SUFFIXES = (".npz", ".safetensors")
 _PICKLES = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
+_READ = ("F64", "F32", "F16", "I64", "I32", "I16", "I8", "U64", "U32", "U16", "U8", "BOOL")  # of safetensors, by NumPy
+
+
+class _CoarseError(ValueError):
+    """An array of a type that is read by nobody here."""
 
 
 def read_weights(
@@ -64,6 +69,24 @@ def read_layer(
     path: Path, names: Mapping[str, str] | None, *, convention: str | None, score: str, rotary: bool
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what :func:`read_weights` does, and what was understood on the way, a line each."""
+    with opened(path) as (present, array):
+        wanted, notes = chosen(Arrays(path, present, array), names, rotary=rotary)
+        arrays = {role: array(called) for role, called in wanted.items()}
+    found, more = arranged(arrays, wanted, convention=convention, score=score, rotary=rotary)
+    return found, notes + more
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[frozenset[str], Callable[[str], Any]]]:
+    """Open a file; give the names of its arrays, and a way to one, to what is inside the block.
+
+    Raises
+    ------
+    ValueError
+        If the file is none of ``SUFFIXES``, is missing or damaged, or an array has no numbers that are read.
+    ModuleNotFoundError
+        If the package safetensors is needed and missing.
+    """
     if path.suffix in _PICKLES:
         raise ValueError(
             f"{path}: expected a file ending in {' or '.join(SUFFIXES)}, got a pickle, which can run any code when it "
@@ -79,13 +102,12 @@ def read_layer(
         def array(called: str) -> Any:
             try:
                 return get(called)
+            except _CoarseError:
+                raise
             except Exception as error:  # of either package, for a damaged file or a type that NumPy does not know
                 raise ValueError(f"{path}: expected arrays of numbers that NumPy can read: {_line(error)}") from error
 
-        wanted, notes = chosen(Arrays(path, frozenset(present), array), names, rotary=rotary)
-        arrays = {role: array(called) for role, called in wanted.items()}
-    found, more = arranged(arrays, wanted, convention=convention, score=score, rotary=rotary)
-    return found, notes + more
+        yield frozenset(present), array
 
 
 def _npz(path: Path, stack: ExitStack) -> tuple[list[str], Callable[[str], Any]]:
@@ -110,8 +132,14 @@ def _safetensors(path: Path, stack: ExitStack) -> tuple[list[str], Callable[[str
         raise ValueError(f"{path}: expected a .safetensors file: {_line(error)}") from error
 
     def get(called: str) -> Any:
-        if file.get_slice(called).get_dtype() == "BF16":
+        kind = file.get_slice(called).get_dtype()
+        if kind == "BF16":
             return _bfloat16(path, called)
+        if kind not in _READ:
+            raise _CoarseError(
+                f"{path}: {called}: expected numbers of half precision or more, got {kind}, whose numbers stand for "
+                "weights only together with scales that are kept elsewhere; save the weights themselves"
+            )
         return file.get_tensor(called)
 
     return list(file.keys()), get

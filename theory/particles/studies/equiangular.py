@@ -22,9 +22,10 @@ MAP_TOKENS, MAP_DIM = 32, 256
 EQUIANGULAR_TOKENS = 8  # whose deviations are measured
 SHIFT = 1.0  # mean of the coordinates, in standard deviations, of tokens that are not uniform
 _RTOL, _ATOL = 1e-6, 1e-8  # chosen: far below any deviation seen
+_BETAS = np.linspace(0.0, 9.0, 28)
 _SCALES = {
-    "quick": {"betas": np.linspace(0.0, 9.0, 7), "times": 25, "draws": 1, "dims": 6, "batches": 36, "repeats": 1},
-    "paper": {"betas": np.linspace(0.0, 9.0, 28), "times": 49, "draws": 8, "dims": 8, "batches": 16, "repeats": 8},
+    "quick": {"times": 25, "draws": 2, "dims": 6, "batches": 36, "repeats": 1},
+    "paper": {"times": 49, "draws": 8, "dims": 8, "batches": 16, "repeats": 8},
 }
 _DEVIATION_BETAS = {"quick": (1.0,), "paper": (0.5, 2.0)}
 _CLOSED = 1e-12  # taken: relative error of the closed form's inverse; a bisection to the last digit of a few sums
@@ -39,18 +40,18 @@ def equiangular(*, scale: str, root: int) -> Table:
     all draws of the largest deviation over pairs at a time. Unused cells are zero.
     """
     size = _SCALES[scale]
-    times = np.concatenate([[0.0], np.geomspace(0.05, 300.0 if scale == "paper" else 100.0, int(size["times"]) - 1)])  # type: ignore[call-overload]
+    times = np.concatenate([[0.0], np.geomspace(0.05, 300.0 if scale == "paper" else 100.0, size["times"] - 1)])
     cases: list[dict[str, Any]] = [
         {"beta": float(beta), "times": times, "draws": size["draws"], "rng": _stream("mean", k, root)}
-        for k, beta in enumerate(np.asarray(size["betas"]))
+        for k, beta in enumerate(_BETAS)
     ]
     found = sweep(_mean, cases, pool=scale == "paper")
     rows = [row for part in found for row in part]
-    dims = (16 * 4 ** np.arange(int(size["dims"]))).tolist()  # type: ignore[call-overload]
+    dims = (16 * 4 ** np.arange(size["dims"])).tolist()
     for number, beta in enumerate(_DEVIATION_BETAS[scale]):
         for rule in ("SA", "USA"):
             rng = _stream("deviation", 2 * number + (rule == "USA"), root)
-            rows += _deviations(beta, rule, dims, int(size["batches"]), int(size["repeats"]), rng)  # type: ignore[call-overload]
+            rows += _deviations(beta, rule, dims, size["batches"], size["repeats"], rng)
     kinds = ("part", "rule", "beta", "n", "d", "batch", "t", "value")
     units = {**dict.fromkeys(kinds, "1"), "t": "time"}
     return Table(Kind.ESTIMATED, units, {name: [row[name] for row in rows] for name in kinds})
