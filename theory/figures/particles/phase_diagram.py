@@ -19,7 +19,7 @@ from theory.figures._style import Array, Axes, Figure
 from theory.particles import studies
 from theory.particles.exact import Equiangular
 
-TITLE = "in high dimension independent tokens overlap as equiangular ones do, at all times and temperatures"
+TITLE = "in high dimension independent tokens overlap as equiangular ones do, and meet before them at low temperatures"
 STUDY = studies.equiangular
 CLAIMS = ("equiangular.concentration",)
 
