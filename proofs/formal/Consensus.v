@@ -2,10 +2,11 @@
    exponentially, and all converge to one point.
 
    Reader's checklist: [flow x W] are tokens of length one that move along [velocity] of [Simplex] (value matrix the
-   identity) at all times t >= 0, with weights that are any functions of time; its derivatives are two-sided, at 0 also;
-   that such a flow exists is not here, but [pair] and [fan] are two. [SA] and [USA] are those of [Simplex]; [causal] is
-   softmax under a mask A; [height] and [chart] are those of [Hemisphere]. c is any lower bound of the heights at time
-   0, D any bound of the distances in the chart; a diameter on the sphere is one of chords. *)
+   identity) at all times t >= 0, with weights that are any functions of time; its derivatives are two-sided, at 0 also,
+   where a line may come before; that such a flow exists is not here, but [duo] and [fan] are two. [SA] and [USA] are
+   those of [Simplex]; [causal] is softmax under a mask A; [height] and [chart] are those of [Hemisphere]. w has length
+   one where a rate has c in it. c is any lower bound of the heights at time 0, D any bound of the distances in the
+   chart; distances on the sphere are chords, not arcs. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype ssrnat fintype bigop.
 From Coq Require Import Reals Lra Psatz FunctionalExtensionality Classical.
@@ -424,17 +425,17 @@ End Flow.
 
 (* Two tokens on the circle that pull each other with weight m: in the chart of the axis between them they come
    together as exp(-2 m t), which is the bound. *)
-Definition pair a m t (b c : bool) : R :=
+Definition duo a m t (b c : bool) : R :=
   (if c then 1 else if b then a * exp (- 2 * m * t) else - (a * exp (- 2 * m * t))) *
   / sqrt (1 + (a * exp (- 2 * m * t)) ^ 2).
 Definition axis (c : bool) : R := if c then 1 else 0.
 
-Lemma pair_height a m t b : height axis (pair a m t) b = / sqrt (1 + (a * exp (- 2 * m * t)) ^ 2).
-Proof. by rewrite /height /dot big_bool /pair /axis /=; ring. Qed.
+Lemma pair_height a m t b : height axis (duo a m t) b = / sqrt (1 + (a * exp (- 2 * m * t)) ^ 2).
+Proof. by rewrite /height /dot big_bool /duo /axis /=; ring. Qed.
 
-Theorem pair_flow a m : 0 <= a -> flow (pair a m) (fun _ _ _ => m) /\
-  forall t, (forall b, 0 < height axis (pair a m t) b) /\
-    norm (fun c => chart axis (pair a m t) true c - chart axis (pair a m t) false c) = 2 * a * exp (- (2 * m) * t).
+Theorem pair_flow a m : 0 <= a -> flow (duo a m) (fun _ _ _ => m) /\
+  forall t, (forall b, 0 < height axis (duo a m t) b) /\
+    norm (fun c => chart axis (duo a m t) true c - chart axis (duo a m t) false c) = 2 * a * exp (- (2 * m) * t).
 Proof.
 move=> a0; pose u t := a * exp (- 2 * m * t); pose q t := / sqrt (1 + u t ^ 2).
 have s0 t : 0 < sqrt (1 + u t ^ 2) by apply: sqrt_lt_R0; have := pow2_ge_0 (u t); lra.
@@ -449,12 +450,12 @@ have dq t : is_derive q t (2 * m * u t ^ 2 * (q t * q t * q t)).
   refine (@eq_ind R _ (is_derive q t) (is_derive_comp _ u t _ _ dr (du t)) _ _).
   by rewrite /scal /= /mult /=; ring.
 split=> [t _ b|t].
-  have unit d : dot (pair a m t d) (pair a m t d) = 1.
-    by rewrite -[RHS](qq t) /dot big_bool /pair -/(u t) -/(q t); case: d => /=; ring.
+  have unit d : dot (duo a m t d) (duo a m t d) = 1.
+    by rewrite -[RHS](qq t) /dot big_bool /duo -/(u t) -/(q t); case: d => /=; ring.
   split=> [|c]; first by rewrite /norm unit sqrt_1.
-  rewrite /velocity (_ : dot (pull _ (pair a m t) b) (pair a m t b) = 2 * m * (q t * q t)); last first.
-    by rewrite /dot /pull !big_bool /pair -/(u t) -/(q t) /=; case: b; ring.
-  rewrite /pull big_bool; case: c; rewrite /pair -/(u t) -/(q t).
+  rewrite /velocity (_ : dot (pull _ (duo a m t) b) (duo a m t b) = 2 * m * (q t * q t)); last first.
+    by rewrite /dot /pull !big_bool /duo -/(u t) -/(q t) /=; case: b; ring.
+  rewrite /pull big_bool; case: c; rewrite /duo -/(u t) -/(q t).
     refine (@eq_ind R _ (is_derive _ t) (is_derive_scal q t 1 _ (dq t)) _ _).
     rewrite /scal /= /mult /=; apply: Rminus_diag_uniq.
     by transitivity (- 2 * m * q t * (1 - q t * q t * (1 + u t ^ 2))); [ring | rewrite qq; ring].
@@ -466,16 +467,18 @@ split=> [t _ b|t].
   case: b => /=; first by apply: (dd u); [exact: du | ring | ring].
   apply: (dd (fun t => - u t)); [|ring|ring].
   by refine (@eq_ind R _ (is_derive _ t) (is_derive_opp u t _ (du t)) _ _); rewrite /opp /=; ring.
-have h b : height axis (pair a m t) b = q t := pair_height a m t b.
+have h b : height axis (duo a m t) b = q t := pair_height a m t b.
 have q0 : 0 < q t by apply: Rinv_0_lt_compat.
 split=> [b|]; first by rewrite h.
-rewrite /norm /dot big_bool /chart !h /pair -/(u t) -/(q t) /=.
+rewrite /norm /dot big_bool /chart !h /duo -/(u t) -/(q t) /=.
 have -> : 2 * a * exp (- (2 * m) * t) = 2 * u t by rewrite /u (_ : - (2 * m) * t = - 2 * m * t); ring.
 have u0 : 0 <= 2 * u t by have := Rmult_le_pos _ _ a0 (Rlt_le _ _ (exp_pos (- 2 * m * t))); rewrite /u; lra.
 by rewrite -[RHS](sqrt_square _ u0); congr sqrt; field; lra.
 Qed.
 
-(* Twin: the rate is not one per cent larger; two tokens of weight one half. *)
+(* Twin: the rate is not one per cent larger, nor is the fall of the diameter of which it is the integral; two tokens of
+   weight one half.
+   Twin of: chart_contracts, chart_diameter. *)
 Theorem not_chart_faster : ~ forall (I K : finType) (x : R -> I -> K -> R) W w r D, flow x W ->
   (forall t i j, 0 <= t -> 0 <= W t i j) -> (forall t i, 0 <= t -> 0 < height w (x t) i) ->
   (forall t i k, 0 <= t -> r <= \sum_j Rmin (W t i j * (height w (x t) j / height w (x t) i))
@@ -485,12 +488,12 @@ Theorem not_chart_faster : ~ forall (I K : finType) (x : R -> I -> K -> R) W w r
 Proof.
 move=> h; have [fl pos] := pair_flow (a := 1) (/ 2) ltac:(lra).
 have := h _ _ _ _ axis 1 2 fl (fun t i j t0 => ltac:(lra)) (fun t i t0 => proj1 (pos t) i).
-have far b c : norm (fun l => chart axis (pair 1 (/ 2) 0) b l - chart axis (pair 1 (/ 2) 0) c l) <= 2.
+have far b c : norm (fun l => chart axis (duo 1 (/ 2) 0) b l - chart axis (duo 1 (/ 2) 0) c l) <= 2.
   have e := proj2 (pos 0); rewrite Rmult_0_r exp_0 in e.
   have z (f : bool -> R) : norm (fun l => f l - f l) = 0.
     by rewrite /norm (_ : dot _ _ = 0) ?sqrt_0 // /dot big_bool /=; ring.
   case: b; case: c; rewrite ?z; try lra.
-  rewrite (_ : norm _ = norm (fun l => chart axis (pair 1 (/ 2) 0) true l - chart axis (pair 1 (/ 2) 0) false l)).
+  rewrite (_ : norm _ = norm (fun l => chart axis (duo 1 (/ 2) 0) true l - chart axis (duo 1 (/ 2) 0) false l)).
     by lra.
   by congr sqrt; rewrite /dot !big_bool /=; ring.
 move=> /(_ _ far 1 true false ltac:(lra)) k; move: k; rewrite (proj2 (pos 1)) => k.
@@ -503,13 +506,14 @@ set q := / sqrt _ in q0 *; have -> : q / q = 1 by field; lra.
 by rewrite Rmin_left /=; lra.
 Qed.
 
-(* Twin: below the plane of w the lowest token sinks; the two tokens seen from the other side. *)
+(* Twin: below the plane of w the lowest token sinks; the two tokens seen from the other side.
+   Twin of: heights_stay. *)
 Theorem not_heights_below : ~ forall (I K : finType) (x : R -> I -> K -> R) W w c, flow x W ->
   (forall t i j, 0 <= t -> 0 <= W t i j) -> (forall i, c <= height w (x 0) i) ->
   forall t i, 0 <= t -> c <= height w (x t) i.
 Proof.
 move=> h; have [fl _] := pair_flow (a := 1) (/ 2) ltac:(lra); pose w c := - axis c.
-have hw t b : height w (pair 1 (/ 2) t) b = - / sqrt (1 + (1 * exp (- 2 * / 2 * t)) ^ 2).
+have hw t b : height w (duo 1 (/ 2) t) b = - / sqrt (1 + (1 * exp (- 2 * / 2 * t)) ^ 2).
   by rewrite -(pair_height 1 (/ 2) t b) /height /dot !big_bool /w /=; ring.
 have := h _ _ _ _ w (- / sqrt 2) fl (fun t i j t0 => ltac:(lra)) _ 1 true ltac:(lra).
 rewrite hw; set q := sqrt (1 + _); have e1 : 1 * exp (- 2 * / 2 * 1) < 1.
@@ -517,19 +521,20 @@ rewrite hw; set q := sqrt (1 + _); have e1 : 1 * exp (- 2 * / 2 * 1) < 1.
 have e0 := exp_pos (- 2 * / 2 * 1); have q0 : 0 < q by apply: sqrt_lt_R0; nra.
 have q2 : q < sqrt 2 by apply: sqrt_lt_1; nra.
 have : / sqrt 2 < / q by apply: Rinv_lt_contravar => //; apply: Rmult_lt_0_compat => //; lra.
-suff start b : - / sqrt 2 <= height w (pair 1 (/ 2) 0) b by move=> k /(_ start); lra.
+suff start b : - / sqrt 2 <= height w (duo 1 (/ 2) 0) b by move=> k /(_ start); lra.
 by rewrite hw Rmult_0_r exp_0 (_ : 1 + (1 * 1) ^ 2 = 2); [lra | ring].
 Qed.
 
 Lemma axis_unit : norm axis = 1.
 Proof. by rewrite /norm /dot big_bool /axis /= (_ : 1 * 1 + 0 * 0 = 1) ?sqrt_1 //; ring. Qed.
 
-(* Twin: the rate is not one per cent larger; two tokens near the axis, all scores zero. *)
+(* Twin: the rate is not one per cent larger; two tokens near the axis, all scores zero.
+   Twin of: consensus_from_hemisphere. *)
 Theorem not_consensus_faster : ~ forall (I K : finType) (x : R -> I -> K -> R) w c beta, inhabited I -> norm w = 1 ->
   0 < c -> 0 <= beta -> (forall i, c <= height w (x 0) i) -> flow x (fun t => SA beta (x t)) ->
   consensus x w (101 / 100 * (c * exp (- 2 * beta * (1 - c ^ 2)))).
 Proof.
-have [fl far] := pair_flow (a := 1 / 10) (/ 2) ltac:(lra); set x := pair (1 / 10) (/ 2) in fl far *.
+have [fl far] := pair_flow (a := 1 / 10) (/ 2) ltac:(lra); set x := duo (1 / 10) (/ 2) in fl far *.
 have half : (fun t => SA 0 (x t)) = (fun _ _ _ => / 2).
   do 3!(apply: functional_extensionality => ?); rewrite /SA /softmax /normaliser big_bool !Rmult_0_l exp_0 /=; lra.
 rewrite -half in fl; pose s := sqrt (101 / 100).
@@ -559,7 +564,8 @@ Qed.
 Definition fan t (b c : bool) : R := let v := / 2 * exp (- t / 2) in
   if b then axis c else if c then (1 - v ^ 2) / (1 + v ^ 2) else 2 * v / (1 + v ^ 2).
 
-(* Twin: under a causal mask the rate is divided by the number of tokens, which are those two. *)
+(* Twin: under a causal mask the rate is divided by the number of tokens, which are those two.
+   Twin of: consensus_from_hemisphere. *)
 Theorem not_consensus_causal : ~ forall (I K : finType) (x : R -> I -> K -> R) w c beta (A : I -> I -> bool) o,
   norm w = 1 -> 0 < c -> 0 <= beta -> (forall i, c <= height w (x 0) i) -> (forall i, A i o) ->
   flow x (fun t => causal A beta (x t)) -> consensus x w (c * exp (- 2 * beta * (1 - c ^ 2))).

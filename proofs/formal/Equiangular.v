@@ -2,8 +2,9 @@
    equation.
 
    Reader's checklist: [flow] is that of [Consensus], [simplex], [SA] and [USA] those of [Simplex]; beta and the overlap
-   at time 0 are any real numbers for which there are such tokens. Uniqueness of solutions is not used as a theorem: the
-   largest difference of two overlaps obeys Gronwall's inequality. *)
+   at time 0 are any real numbers for which there are such tokens, and a motion of them, which is not shown to exist.
+   Uniqueness of solutions is not used as a theorem: the largest difference of two overlaps obeys Gronwall's inequality.
+   *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype ssrnat fintype bigop.
 From Coq Require Import Reals Lra Psatz FunctionalExtensionality.
@@ -240,17 +241,18 @@ by apply: abs_mult_le => //; lra.
 Qed.
 End Overlaps.
 
-(* Twin: the equation is not one per cent slower; the two tokens of [pair_flow], orthogonal at time 0. *)
+(* Twin: the equation is not one per cent slower; the two tokens of [pair_flow], orthogonal at time 0.
+   Twin of: simplex_stays. *)
 Theorem not_simplex_slow : ~ forall (I K : finType) (x : R -> I -> K -> R) rho beta, inhabited I -> simplex (x 0) rho ->
   flow x (fun t => SA beta (x t)) -> let n := INR #|I| in exists r : R -> R, forall t, 0 <= t -> simplex (x t) (r t) /\
     forall i j, j != i -> is_derive (fun u => dot (x u i) (x u j)) t
       (99 / 100 * (2 * exp (beta * r t) * (1 - r t) * ((n - 1) * r t + 1) / (exp beta + (n - 1) * exp (beta * r t)))).
 Proof.
-have [fl _] := pair_flow (a := 1) (/ 2) ltac:(lra); set x := pair 1 (/ 2) in fl *.
+have [fl _] := pair_flow (a := 1) (/ 2) ltac:(lra); set x := duo 1 (/ 2) in fl *.
 have half : (fun t => SA 0 (x t)) = (fun _ _ _ => / 2).
   do 3!(apply: functional_extensionality => ?); rewrite /SA /softmax /normaliser big_bool !Rmult_0_l exp_0 /=; lra.
 rewrite -half in fl; have o0 : dot (x 0 true) (x 0 false) = 0.
-  by rewrite /dot big_bool /x /pair Rmult_0_r exp_0 /=; ring.
+  by rewrite /dot big_bool /x /duo Rmult_0_r exp_0 /=; ring.
 have start : simplex (x 0) 0.
   move=> i j; case: (eqVneq j i) => [->|ne]; first by rewrite -norm_sq (proj1 (fl 0 (Rle_refl 0) i)); ring.
   by case: i ne; case: j => // _; rewrite // dotC.
@@ -262,7 +264,8 @@ have := is_derive_unique _ _ _ (d true false isT); rewrite (is_derive_unique _ _
 by rewrite card_bool !Rmult_0_r exp_0 /=; lra.
 Qed.
 
-(* Twin: overlaps that are not equal do not become so; three tokens at rest on the line. *)
+(* Twin: overlaps that are not equal do not become so; three tokens at rest on the line.
+   Twin of: simplex_stays. *)
 Theorem not_simplex_from_anywhere : ~ forall (I K : finType) (x : R -> I -> K -> R) beta, inhabited I ->
   flow x (fun t => SA beta (x t)) -> exists r : R -> R, forall t, 0 <= t -> simplex (x t) (r t).
 Proof.

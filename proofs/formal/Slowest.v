@@ -3,8 +3,9 @@
 
    Reader's checklist: [rate beta x i j] is the derivative of the overlap of i and j if all tokens move along [velocity]
    with the weights [SA] of [Simplex], which is [rate_derivative]; n is [INR #|I|]; m is the overlap of i and j, which
-   is not negative, and no other is less; E is exp(beta (1 - m)). Paths, of which the least overlap is not
-   differentiable, are not here. *)
+   is not negative, and no other is less; E is exp(beta (1 - m)). Rates of [threshold_rates] are told in full, their
+   numbers within one unit of the fourth digit. Paths, of which the least overlap is not differentiable, are not
+   here. *)
 Set Warnings "-notation-overridden,-ambiguous-paths".
 From mathcomp Require Import ssreflect ssrfun ssrbool eqtype ssrnat fintype bigop.
 From Coq Require Import Reals Lra Psatz.
@@ -20,7 +21,10 @@ Implicit Types (x : I -> K -> R) (W : I -> I -> R) (i j l : I) (beta m : R).
 
 Definition rate beta x i j := dot (velocity (SA beta x) x i) (x j) + dot (x i) (velocity (SA beta x) x j).
 
-Lemma rate_derivative (x : R -> I -> K -> R) beta t i j :
+(* The derivative of the overlap of tokens that move so.
+   Part of: equiangular.threshold, equiangular.softmax-slowest.
+   No twin: the product rule; what follows from it for the slowest, one per cent larger, is denied below. *)
+Theorem rate_derivative (x : R -> I -> K -> R) beta t i j :
   (forall i k, is_derive (fun s => x s i k) t (velocity (SA beta (x t)) (x t) i k)) ->
   is_derive (fun s => dot (x s i) (x s j)) t (rate beta (x t) i j).
 Proof.
@@ -79,7 +83,9 @@ Qed.
 End Rate.
 
 (* Two equal clusters y of tokens are slower than the simplex x of as many iff m exp(beta (1 - m)) exceeds one.
-   Claim: equiangular.threshold. *)
+   Claim: equiangular.threshold.
+   No twin: equalities, and an equivalence, which deny every other number; that of [clusters_slower], applied here, has
+   one. *)
 Theorem threshold_rates (I K L : finType) (x : I -> K -> R) (y : I -> L -> R) (side : I -> bool) m beta i j k l :
   let n := INR #|I| in 2 < n -> simplex x m -> j != i -> 2 * (\sum_o (if side o then 1 else 0)) = n ->
   (forall o p, dot (y o) (y p) = if side o == side p then 1 else m) -> side k != side l ->
@@ -340,7 +346,8 @@ have -> : (1 - m) * (2 * m + ((Q + m * E * n) * (/ U + / V) - 2 - 2 * m * E) / (
 lra.
 Qed.
 
-(* Twin: not as fast as the simplex alone; two clusters of two, overlap 3/5, beta = 5. *)
+(* Twin: not as fast as the simplex alone; two clusters of two, overlap 3/5, beta = 5.
+   Twin of: softmax_slowest. *)
 Theorem not_slowest_simplex : ~ forall (I K : finType) (x : I -> K -> R) beta i j,
   let n := INR #|I| in let m := dot (x i) (x j) in (forall l, norm (x l) = 1) -> 0 <= beta -> i != j -> 0 <= m ->
   (forall k l, m <= dot (x k) (x l)) ->
@@ -362,7 +369,8 @@ apply: h => // [l|||p q]; [|lra|lra|by rewrite hx; case: (_ == _); lra].
 by rewrite /norm hx eqxx sqrt_1.
 Qed.
 
-(* Twin: nor one per cent faster; two orthogonal tokens. *)
+(* Twin: nor one per cent faster; two orthogonal tokens.
+   Twin of: softmax_slowest. *)
 Theorem not_slowest_larger : ~ forall (I K : finType) (x : I -> K -> R) beta i j,
   let n := INR #|I| in let m := dot (x i) (x j) in let E := exp (beta * (1 - m)) in
   (forall l, norm (x l) = 1) -> 0 <= beta -> i != j -> 0 <= m -> (forall k l, m <= dot (x k) (x l)) ->

@@ -22,7 +22,7 @@ Proof. by rewrite /holds; case: (ClassicalDedekindReals.sig_not_dec P) => h; con
 (* The number, and Schlaefli's recursion for it. *)
 Definition wendel (n d : nat) : nat := (2 * \big[addn/0%N]_(k < d) 'C(n.-1, k))%N.
 Fixpoint regions (n d : nat) : nat :=
-  match n, d with O, _ => 1%N | S _, O => 0%N | S n, S e => (regions n d + regions n e)%N end.
+  match n, d with 0%N, _ => 1%N | S _, 0%N => 0%N | S n, S e => (regions n d + regions n e)%N end.
 
 Lemma wendel_regions n d : wendel n.+1 d = regions n.+1 d.
 Proof.
@@ -398,11 +398,13 @@ have : i \in rem j (enum C) by rewrite mem_rem_uniq ?enum_uniq // inE ne (mem_en
 rewrite /pr; elim: (rem _ _) => [|a L ih] //; rewrite in_cons big_cons => /orP [/eqP ->|/ih ->]; ring.
 Qed.
 
-(* Twin: one point more than dimensions; two on the line. *)
+(* Twin: one point more than dimensions; two on the line.
+   Twin of: probability_values. *)
 Theorem not_probability_one : ~ forall n d, (0 < n <= d.+1)%N -> probability n d = 1.
 Proof. by move=> /(_ 2%N 1%N isT); rewrite /probability wendel_regions INR_IZR_INZ /=; lra. Qed.
 
-(* Twin: pairs that are independent do not suffice; three points in a plane of the space. *)
+(* Twin: pairs that are independent do not suffice; three points in a plane of the space.
+   Twin of: patterns_count. *)
 Theorem not_patterns_plane : ~ forall (I K : finType) (x : I -> K -> R), (0 < #|I|)%N ->
   (forall i j a b, i != j -> (forall k, a * x i k + b * x j k = 0) -> a = 0 /\ b = 0) ->
   sign_patterns x = wendel #|I| #|K|.
@@ -431,7 +433,8 @@ have -> : @line n = fun i k => INR i ^ k.
 by apply: powers_general => i j /INR_eq /ord_inj.
 Qed.
 
-(* Twin: the sum does not go up to d; two points on the line. *)
+(* Twin: the sum does not go up to d; two points on the line.
+   Twin of: patterns_count. *)
 Theorem not_patterns_dimension : ~ forall (I K : finType) (x : I -> K -> R), (0 < #|I|)%N -> general x ->
   sign_patterns x = wendel #|I| #|K|.+1.
 Proof.
@@ -439,7 +442,8 @@ have gen := @line_general 2; move=> /(_ _ _ _ _ gen).
 by rewrite (patterns_count _ gen) !card_ord // !wendel_regions => /(_ isT).
 Qed.
 
-(* Twin: a pattern and its opposite are two; one point. *)
+(* Twin: a pattern and its opposite are two; one point.
+   Twin of: patterns_count. *)
 Theorem not_patterns_unpaired : ~ forall (I K : finType) (x : I -> K -> R), (0 < #|I|)%N -> general x ->
   (2 * sign_patterns x)%N = wendel #|I| #|K|.
 Proof.
@@ -447,7 +451,8 @@ have gen := @line_general 1; move=> /(_ _ _ _ _ gen).
 by rewrite (patterns_count _ gen) !card_ord // !wendel_regions => /(_ isT).
 Qed.
 
-(* Twin: no point has one pattern, not two. *)
+(* Twin: no point has one pattern, not two.
+   Twin of: patterns_count. *)
 Theorem not_patterns_none : ~ forall (I K : finType) (x : I -> K -> R), general x ->
   sign_patterns x = wendel #|I| #|K|.
 Proof.
@@ -456,7 +461,8 @@ move=> /(_ _ _ _ (@line_general 0)) e; have : (sign_patterns (@line 0) <= 1)%N.
 by rewrite e !card_ord /wendel big_ord_recl big_ord0 bin0.
 Qed.
 
-(* Twin: a point that is zero has no side. *)
+(* Twin: a point that is zero has no side.
+   Twin of: cells_split. *)
 Theorem not_cells_split : ~ forall (I K : finType) (x : I -> K -> R) A B a, a \notin A -> uniq (a :: B) ->
   (size B < #|K|)%N -> (2 * #|cells x (a :: A) B| = #|cells x A B| + #|cells x A (a :: B)|)%N.
 Proof.
@@ -469,14 +475,16 @@ have -> : cells (fun _ _ : 'I_1 => 0) [::] [::] = setT.
 by rewrite cards0 cardsT card_ffun card_bool card_ord.
 Qed.
 
-(* Twin: a power that occurs twice. *)
+(* Twin: a power that occurs twice.
+   Twin of: powers_general. *)
 Theorem not_powers_general : ~ forall (I : finType) d (t : I -> R), general (fun i (k : 'I_d) => t i ^ k).
 Proof.
 move=> /(_ [finType of bool] 2%N (fun=> 0) xpredT (fun b => if b then 1 else -1)); rewrite card_bool card_ord.
 move=> /(_ isT (fun b => ltac:(by [])) (fun k => ltac:(by rewrite big_bool /=; ring)) true); lra.
 Qed.
 
-(* Twin: a law that favours one side; two points on the line that are one. *)
+(* Twin: a law that favours one side; two points on the line that are one.
+   Twin of: hemisphere_probability. *)
 Theorem not_probability_shifted : ~ forall (I K : finType) M E, (0 < #|I|)%N -> @expectation I K M E ->
   surely_general M E -> M (@shared I K) -> E (@shared I K) = probability #|I| #|K|.
 Proof.
@@ -486,7 +494,8 @@ rewrite !card_ord /probability wendel_regions INR_IZR_INZ /shared => /(_ isT); c
 by exists (fun=> 1) => i; rewrite /dot big_ord_recl big_ord0 /line; lra.
 Qed.
 
-(* Twin: a law that charges hyperplanes; a point that is zero. *)
+(* Twin: a law that charges hyperplanes; a point that is zero.
+   Twin of: hemisphere_probability. *)
 Theorem not_probability_charged : ~ forall (I K : finType) M E, (0 < #|I|)%N -> @expectation I K M E ->
   (forall c, E (fun=> c) = c) -> symmetric M E -> M (@shared I K) -> E (@shared I K) = probability #|I| #|K|.
 Proof.
@@ -498,7 +507,8 @@ apply: h => // f s _; split=> //; congr f; apply: functional_extensionality => i
 by rewrite /flipped; ring.
 Qed.
 
-(* Twin: the power is not n; one point. *)
+(* Twin: the power is not n; one point.
+   Twin of: hemisphere_probability. *)
 Theorem not_probability_unpaired : ~ forall (I K : finType) M E, (0 < #|I|)%N -> @expectation I K M E ->
   surely_general M E -> symmetric M E -> M (@shared I K) -> 2 * E (@shared I K) = probability #|I| #|K|.
 Proof.

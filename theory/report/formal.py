@@ -53,8 +53,8 @@ _LIBRARY = frozenset(
         R INR IZR PI Rplus Rmult Ropp Rminus Rinv Rdiv Rlt Rle Rgt Rge Rabs Rmax Rmin Rsqr Rpower pow powerRZ exp ln
         sqrt sin cos tan sinh cosh tanh asin acos atan Req_EM_T Req_dec Rlt_dec Rle_dec is_lub is_derive Derive
         ex_derive is_RInt RInt is_lim Lim continuous
-        Type Prop Set True False not and or iff ex all eq inhabited bool true false negb andb orb implb nat O option
-        Some None unit tt prod pair fst snd sum list List app flat_map In Nat add sub mul
+        Type Prop Set True False not and or iff ex ex2 all eq inhabited bool true false negb andb orb implb nat O option
+        Some None unit tt prod pair fst snd sum list List app flat_map In Nat add sub mul size uniq
         finType eqType pred mem_pred injective bijective surjective cancel eq_op is_true addn subn muln expn leq ltn
         modn ltn_pmod ltn0Sn ordinal Ordinal ord0 widen_ord nat_of_ord tag foldr enum index_enum filter bigop big
         """,
