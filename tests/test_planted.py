@@ -512,7 +512,7 @@ BUGS = [
     bug("rounded-down", "streaming.weights", "precision/formats.py", ("np.rint", "np.floor")),
     bug("ties-to-odd", "streaming.bias", "precision/formats.py",
         ("np.ldexp(np.rint(np.ldexp(x, -place)), place)", "np.ldexp(np.floor(np.ldexp(x, -place) + 0.5), place)")),
-    bug("coordinates-stretched", "quantised.bias", "precision/quantiser.py", (".thresholds.mid, coordinates", ".thresholds.mid, 1.2 * coordinates")),
+    bug("coordinates-stretched", "quantised.bias", "precision/quantiser.py", ("_cells_of(coordinates, book", "_cells_of(1.2 * coordinates, book")),
     bug("sine-turned", "selection.width", "positions/selection.py", ("-2 * re, 2 * im", "-2 * re, -2 * im")),
     bug("larger-side", "selection.width", "positions/selection.py", ("len(above) <= len(below)", "len(above) >= len(below)")),
     bug("ceiling-of-one-more", "selection.margin", "positions/selection.py", ("* (m - 1) * (m - k)", "* m * (m - k)")),

@@ -95,7 +95,7 @@ WIDTHS = [
     ("detour-of-w2-halved-again", DETOURS + "test_no_pair_of_laws_is_stretched_by_more", DETOUR,
      "exponential(0.5 * detour)", "exponential(0.4 * detour)"),
     ("eigenvalue-unrounded", DETOURS + "test_eigenvalues_that_a_library_finds_short_are_covered", DETOUR,
-     "error = gamma((_BOUNDED + 4) * len(form) + 16)", "error = gamma(4)"),
+     "error = gamma((_SPECTRAL + 4) * len(form) + 16)", "error = gamma(4)"),
     ("rows-believed", DETOURS + "test_factors_need_not_be_right", DETOUR,
      "missed = 2.0 * factors.residual * (2.0 * factors.size + factors.residual)", "missed = missed"),
     ("columns-believed", DETOURS + "test_factors_need_not_be_right", DETOUR, "skew = factors.skew", "skew = skew"),
