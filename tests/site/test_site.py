@@ -118,6 +118,13 @@ def test_links_that_lead_nowhere_become_text():
     assert '<a href="../c/sums.two.html"><code>sums.two</code></a>' in made
 
 
+@pytest.mark.parametrize("shown", ["$$a$$", "$$a\n= a$$", "$$\na\n$$"])
+def test_a_displayed_formula_may_stand_in_a_paragraph(shown):
+    made = prose.render(f"Then\n{shown}\nand $b$.", prose.Links((), {}), "proofs/x.md")
+    assert made.count('<math display="block">') == 1
+    assert made.endswith('<p>and <span class="math inline"><math><mi>b</mi></math></span>.</p>\n')
+
+
 def test_a_source_is_read_from_its_bibtex():
     people = r"author = {Csisz{\'a}r, I. and Doe, Jane}"
     text = f"@article{{a2020, {people}, title = {{The {{$I$}} of it}}, year = {{2020}}, note = {{arXiv:1.2}}}}"

@@ -70,7 +70,7 @@ def claim_context(material: Material, record: Record, rows: int, *, titled: bool
         "statement": lines_of(claim.statement, told=told),
         "symbols": [(typeset(each.symbol), typeset(each.meaning)) for each in known],
         "remark": lines_of(claim.remark) if claim.remark else [],
-        "assumptions": [typeset(text) for text in claim.assumptions],
+        "assumptions": [in_words(text) for text in claim.assumptions],
         "labels": claim.spec,
         "described": record.describe(best),
         "verdict": best.verdict.value,

@@ -16,7 +16,7 @@ from math_core import LatexError, LatexToMathML
 _CONVERTER = LatexToMathML(fancy_error=False)
 _STAR = re.compile(r"(\\(?!operatorname|tag|hspace|vspace)[A-Za-z]+)\*")  # a product
 _PIECES = re.compile(r"(\$[^$]*\$)")
-_CODE = re.compile(r"\\texttt\{(\w+)\}")
+_CODE = re.compile(r"\\texttt\{((?:\w|\\_)+)\}")
 _INDEX = re.compile(r"(?<=\b[A-Za-z])_(\w)\b")
 _POWER = re.compile(r"\^(?:\(((?:[^()]|\([^()]*\))*)\)|(-?\w+))")
 _LETTERS = {
@@ -52,7 +52,7 @@ def formula(source: str, *, display: bool = False) -> Markup:
 
 
 def typeset(text: str) -> Markup:
-    """Return text with its formulas as MathML, and all else escaped; an index such as that of W_1 stands low.
+    r"""Return text with its formulas as MathML, and all else escaped; an index such as that of W_1 stands low.
 
     Raises
     ------
@@ -65,6 +65,8 @@ def typeset(text: str) -> Markup:
     Markup('<math><mi>x</mi></math> &lt; 1')
     >>> typeset("in W_1")
     Markup('in W<sub>1</sub>')
+    >>> typeset(r"as \texttt{certify\_blocks} does")
+    Markup('as <code>certify_blocks</code> does')
     """
     pieces = _PIECES.split(text)
     shown = [formula(piece[1:-1]) if k % 2 else _lowered(piece) for k, piece in enumerate(pieces)]
@@ -72,7 +74,8 @@ def typeset(text: str) -> Markup:
 
 
 def _lowered(text: str) -> Markup:
-    made = Markup(_CODE.sub(r"<code>\1</code>", str(lowered(text))))  # noqa: S704  escaped
+    code = _CODE.sub(lambda name: f"<code>{name[1].replace(chr(92), '')}</code>", str(lowered(text)))
+    made = Markup(code)  # noqa: S704  escaped
     if "\\" in made:
         raise ValueError(f"text: expected commands in formulas only, got {text!r}")
     return made

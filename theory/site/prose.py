@@ -57,7 +57,7 @@ def render(text: str, links: Links, source: str, up: str = "") -> Markup:
     """
     reader = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin, allow_digits=True, renderer=_formula)
     reader.add_render_rule("text", _text)
-    tokens = reader.parse(text)
+    tokens = reader.parse(_apart(text))
     for token in tokens:
         if token.children:
             token.children = _linked(token.children, links, source, up)
@@ -65,6 +65,14 @@ def render(text: str, links: Links, source: str, up: str = "") -> Markup:
     made = reader.renderer.render(tokens, reader.options, {})
     made = made.replace('<div class="math block">', '<div class="math block" tabindex="0">')  # it may scroll
     return Markup(_name_claims(made, links, up))  # noqa: S704  made by a renderer that escapes, from our own files
+
+
+def _apart(text: str) -> str:
+    """Set displayed formulas apart from the line above, as they are on GitHub; the reader wants a blank line there."""
+    pieces = text.split("$$")
+    outside = [f"{piece}\n" if re.search(r"[^\n]\n\Z", piece) else piece for piece in pieces[:-1:2]]
+    pieces[:-1:2] = outside
+    return "$$".join(pieces)
 
 
 def _text(_: RendererProtocol, tokens: Sequence[Token], place: int, _options: object, _env: object) -> str:

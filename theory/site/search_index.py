@@ -61,7 +61,7 @@ def _more(record: Record) -> str:
     named = [names for pattern, names in _NAMES.items() if any(re.search(pattern, text) for text in texts)]
     plain = re.sub(r"\$[^$]*\$", " ", " ".join(texts))
     broken = " ".join(twin.twin.breaks for twin in record.best.twins)
-    words = _WORD.findall(" ".join([*named, plain, broken]).lower())
+    words = _WORD.findall(" ".join(["attention", *named, plain, broken]).lower())  # which is what all claims are about
     return " ".join(dict.fromkeys(words))
 
 

@@ -5,6 +5,7 @@
 const SYNONYMS = {
   earthmover: "wasserstein", emd: "wasserstein", kl: "kullback", tv: "variation", transformer: "attention",
   clustering: "clusters", collapse: "consensus", robustness: "lipschitz", sensitivity: "lipschitz", head: "heads",
+  rope: "rotary", layernorm: ["layer", "norm"], quantization: "quantised", quantized: "quantised",
 };
 
 globalThis.makeSearch = function makeSearch(MiniSearch, claims) {
