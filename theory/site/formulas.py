@@ -16,7 +16,7 @@ from math_core import LatexError, LatexToMathML
 _CONVERTER = LatexToMathML(fancy_error=False)
 _STAR = re.compile(r"(\\(?!operatorname|tag|hspace|vspace)[A-Za-z]+)\*")  # a product
 _PIECES = re.compile(r"(\$[^$]*\$)")
-_CODE = re.compile(r"\\texttt\{(\w+)\}")
+_CODE = re.compile(r"\\texttt\{((?:\w|\\_)+)\}")
 _INDEX = re.compile(r"(?<=\b[A-Za-z])_(\w)\b")
 _POWER = re.compile(r"\^(?:\(((?:[^()]|\([^()]*\))*)\)|(-?\w+))")
 _LETTERS = {
@@ -72,7 +72,8 @@ def typeset(text: str) -> Markup:
 
 
 def _lowered(text: str) -> Markup:
-    made = Markup(_CODE.sub(r"<code>\1</code>", str(lowered(text))))  # noqa: S704  escaped
+    shown = _CODE.sub(lambda code: f"<code>{code[1]}</code>".replace("\\_", "_"), str(lowered(text)))
+    made = Markup(shown)  # noqa: S704  escaped
     if "\\" in made:
         raise ValueError(f"text: expected commands in formulas only, got {text!r}")
     return made
