@@ -105,7 +105,8 @@ def same(blocks, *expected):
     assert len(blocks) == len(expected)
     for block, truth in zip(blocks, expected, strict=True):
         assert set(block) - {"b_key"} == set(truth)
-        for name, array in truth.items():
+        assert block.get("norm") == truth.get("norm")
+        for name, array in ((name, array) for name, array in truth.items() if name != "norm"):
             np.testing.assert_array_equal(block[name], array)
 
 
@@ -118,7 +119,11 @@ def test_layouts_are_read(tmp_path):
     same(read_blocks(save(tmp_path, many), prefix="h.10."), OWN)
     same(read_blocks(save(tmp_path, torch_layer(OWN))), OWN)
     same(read_blocks(save(tmp_path, torch_layer(OWN, "layers.0.") | torch_layer(other, "layers.1."))), OWN, other)
-    same(read_blocks(save(tmp_path, bert(OWN, 0) | bert(other, 1))), OWN, other)
+    after = [block | {"norm": "post"} for block in (OWN, other)]  # as the names of BERT say
+    same(read_blocks(save(tmp_path, bert(OWN, 0) | bert(other, 1))), *after)
+    older = {name.replace("Norm.weight", "Norm.gamma").replace("Norm.bias", "Norm.beta"): array
+             for k, block in enumerate((OWN, other)) for name, array in bert(block, k).items()}  # fmt: skip
+    same(read_blocks(save(tmp_path, older)), *after)
     (llama,) = read_blocks(save(tmp_path, LLAMA), rotary=True)
     for role, name in (
         ("gain_2", "post_attention_layernorm"),
@@ -208,7 +213,15 @@ GPT = gpt(OWN, 0)
         (GPT, ("--eps", "0.1"), "activation: expected that of the feed-forward part"),
         (GPT, (*EPS, "--norm", "post"), "radius: expected one"),
         (GPT, (*EPS, "--base", "10"), "--base: expected none with --block"),
-        (GPT, (*EPS, "--prefix", "g."), "expected blocks of names that are known"),
+        (GPT, (*EPS, "--prefix", "g."), "expected blocks of names that are known, got none that begins with 'g.'"),
+        (bert(OWN, 0), EPS, "radius: expected one, as attention sees the tokens themselves (norm post)"),
+        (GPT | gpt(OWN, 2), EPS, "expected blocks that follow each other, got h.2. after h.0."),
+        (GPT | {"h.attn.c_attn.weight": fused(OWN).T}, EPS, "blocks that follow each other, got h.0. after h."),
+        (
+            GPT | {name: array for name, array in gpt(OWN, 1).items() if "ln_2" not in name},
+            EPS,
+            "expected the same parts in all blocks, got no gain_2 in h.1., unlike h.0.",
+        ),
         (GPT | {"h.0.attn.q_norm.weight": np.ones(D)}, EPS, "h.0.attn.q_norm.weight: expected scores of dot products"),
         (GPT | {"h.0.mlp.experts.0.weight": np.ones(D)}, EPS, "h.0.mlp.experts.0.weight: expected attention, norms"),
         (GPT | {"h.0.ln_3.weight": np.ones(D)}, EPS, "h.0.ln_3.weight: expected attention, norms"),
@@ -232,6 +245,14 @@ GPT = gpt(OWN, 0)
 )
 def test_what_is_not_covered_is_refused_by_name(capsys, tmp_path, arrays, options, words):
     refused(capsys, words, save(tmp_path, arrays), "--block", *options)
+
+
+def test_norms_before_may_be_told_of_any_names(capsys, tmp_path):
+    path = save(tmp_path, bert(OWN, 0))
+    assert "norms before each part" in run(capsys, path, "--block", *EPS, "--norm", "pre")[1]
+    out = run(capsys, path, "--block", *EPS, "--radius", "2")[1]
+    assert "norms after each part" in out
+    assert "encoder.layer.0.attention.output.LayerNorm.weight comes after attention, as its name says" in out
 
 
 def test_options_of_blocks_alone(capsys, tmp_path):
@@ -285,6 +306,12 @@ def test_layers_of_pytorch_that_are_something_else(torch):
 
     with pytest.raises(ValueError, match="module: expected an activation of relu, gelu"):
         module_weights(torch.nn.TransformerEncoderLayer(8, 2, 12, activation=torch.tanh))
+    with pytest.raises(ValueError, match="module: expected an activation of relu, gelu"):
+        module_weights(torch.nn.TransformerEncoderLayer(8, 2, 12, activation=torch.nn.ReLU6()))
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 12)
+    layer.norm1 = torch.nn.RMSNorm(8, eps=1e-5)
+    with pytest.raises(ValueError, match=r"module: expected norms torch\.nn\.LayerNorm, got RMSNorm"):
+        module_weights(layer)
     layer = torch.nn.TransformerEncoderLayer(8, 2, 12)
     layer.norm2.eps = 1e-3
     with pytest.raises(ValueError, match="module: expected norms of one eps"):

@@ -262,6 +262,13 @@ def test_tokens_at_the_origin(capsys, npz, tmp_path):
 
 
 @pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="the longest floats are double here")
+def test_scores_that_no_enclosure_holds(capsys, tmp_path):
+    drawn = {name: RNG.normal(size=(20, 20)) for name in ("w_query", "w_key", "w_value")}
+    np.savez(tmp_path / "large.npz", **drawn | {"w_query": 1e28 * drawn["w_query"]})
+    np.save(tmp_path / "tokens.npy", RNG.normal(size=(300, 20)))
+    refused(capsys, "tokens: expected scores that float64", tmp_path / "large.npz", "--tokens", tmp_path / "tokens.npy")
+
+
 def test_tokens_of_more_than_double_precision(capsys, npz, tmp_path):
     np.save(tmp_path / "tokens.npy", np.ones((2, 4), np.longdouble))
     refused(capsys, "expected at most double precision", npz, "--tokens", tmp_path / "tokens.npy")

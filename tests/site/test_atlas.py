@@ -19,7 +19,7 @@ from theory.evidence.interval import Interval
 from theory.figures import _style as style
 from theory.report.digits import at_least, at_most, common
 from theory.report.proofs import read_proofs
-from theory.site.formulas import in_words
+from theory.site.formulas import in_words, typeset
 
 ROOT = Path(__file__).parents[2]
 EVIDENCE = ROOT / "verify" / "evidence"
@@ -521,3 +521,7 @@ def test_words_of_claims_have_signs_for_spelled_letters(read):
     assert title in text_of(read["c/lipschitz.sharp-w1.html"])
     loose = [text for text, around in read["moved.html"].texts if not {"code", "pre"} & {tag for tag, _ in around}]
     assert not [text for text in loose if "W_" in text]
+
+
+def test_names_of_code_may_have_an_underscore():
+    assert typeset(r"as \texttt{certify\_blocks} computes") == "as <code>certify_blocks</code> computes"

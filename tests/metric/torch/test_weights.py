@@ -81,3 +81,11 @@ def test_modules_that_are_something_else_are_refused():
         broken.key[0, 0] = float("nan")
     with pytest.raises(ValueError, match="module: expected finite weights"):
         module_weights(broken)
+
+
+def test_a_block_is_not_drawn(tmp_path):
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 12)
+    for weights in (layer, module_weights(layer)):
+        with pytest.raises(ValueError, match="weights: expected a layer of attention, got a block around one"):
+            look(weights, X, out=tmp_path / "pictures")
+    assert not (tmp_path / "pictures").exists()

@@ -65,7 +65,13 @@ def look(
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"out: expected a folder, got the file {folder}")
-    portrait = portray(tokens=tokens, **{**_arrays(weights, str(options.get("score", "dot"))), **options})
+    arrays = _arrays(weights, str(options.get("score", "dot")))
+    if "norm" in arrays:
+        raise ValueError(
+            "weights: expected a layer of attention, got a block around one, whose norms and feed-forward part are not "
+            "drawn; give its attention alone (self_attn), and the tokens that reach it"
+        )
+    portrait = portray(tokens=tokens, **{**arrays, **options})
     files: dict[str, str | bytes] = {"look.json": as_json(portrait)}
     with style.drawing():
         for name, draw in PICTURES.items():

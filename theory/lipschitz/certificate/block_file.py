@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ _DOWN = (
     r"|feed_forward\.w2"
 )
 _KNOWN = {"gain_1": _FIRST, "gain_2": _SECOND, "w_up": _UP, "w_gate": _GATE, "w_down": _DOWN}
+_FOLLOWING = re.compile(r"attention\.output\.LayerNorm|sa_layer_norm")  # of BERT and its kin: after attention
 _BIAS = {"gain_1": "shift_1", "gain_2": "shift_2", "w_up": "b_up", "w_gate": "b_gate", "w_down": "b_down"}
 _NUMBERED = re.compile(r"(.*\.)?\d+\.(?=.*\.)")  # greedy: up to the last number that has modules below it
 
@@ -78,11 +80,13 @@ def read_blocks(
     Returns
     -------
     list of dict
+        With ``norm`` where names tell that norms come after the parts, as those of BERT do.
 
     Raises
     ------
     ValueError
-        If the file holds no block, several stacks of them, or a part that is not covered.
+        If the file holds no block, several stacks of them, blocks of different parts or with gaps between their
+        numbers, or a part that is not covered.
     ModuleNotFoundError
         If the package safetensors is needed and missing.
     """
@@ -142,14 +146,32 @@ def _blocks(file: Arrays, prefix: str) -> dict[str, dict[str, str]]:
             )
         found[place] = roles | _parts(present, place, roles)
     if not found:
+        got = listed(present) or f"none that begins with {prefix!r}, of {listed(file.names)}"
         raise ValueError(
-            f"{file.path}: expected blocks of names that are known, got {listed(present)}; --names NAME=KEY,... says "
-            "which is which, of one block"
+            f"{file.path}: expected blocks of names that are known, got {got}; --names NAME=KEY,... says which is "
+            "which, of one block"
         )
     roots = sorted({re.sub(r"\d+\.$", "", place) for place in found})
     if len(roots) > 1:
         raise ValueError(f"{file.path}: expected one stack of blocks, got {', '.join(roots)}; --prefix chooses one")
-    return dict(sorted(found.items(), key=lambda pair: [int(n) for n in re.findall(r"\d+", pair[0])]))
+    ordered = dict(sorted(found.items(), key=lambda pair: [int(n) for n in re.findall(r"\d+", pair[0])]))
+    _one_after_another(file, ordered)
+    return ordered
+
+
+def _one_after_another(file: Arrays, found: Mapping[str, Mapping[str, str]]) -> None:
+    """Raise unless blocks have numbers that follow each other, and the same parts."""
+    for before, after in pairwise(found):
+        numbers = [re.findall(r"\d+", place)[-1:] for place in (before, after)]
+        if not all(numbers) or int(numbers[1][0]) != int(numbers[0][0]) + 1:
+            raise ValueError(f"{file.path}: expected blocks that follow each other, got {after} after {before}")
+        parts, others = ({role for role in found[place] if role in _KNOWN} for place in (before, after))
+        if parts != others:
+            odd = sorted(parts ^ others)[0]
+            having, lacking = (before, after) if odd in parts else (after, before)
+            raise ValueError(
+                f"{file.path}: expected the same parts in all blocks, got no {odd} in {lacking}, unlike {having}"
+            )
 
 
 def _parts(present: frozenset[str], place: str, roles: Mapping[str, str]) -> dict[str, str]:
@@ -161,12 +183,14 @@ def _parts(present: frozenset[str], place: str, roles: Mapping[str, str]) -> dic
         found |= {"w_out": outs[0]} if outs else {}
     used = {*roles.values(), *found.values()}
     for role, words in _KNOWN.items():
-        fits = [name for name in sorted(present - used) if re.fullmatch(rf"{base}(?:{words})\.weight", name)]
+        kind = "weight|gamma" if role.startswith("gain") else "weight"  # older files have gamma and beta
+        fits = [name for name in sorted(present - used) if re.fullmatch(rf"{base}(?:{words})\.(?:{kind})", name)]
         if len(fits) > 1:
             raise ValueError(f"{fits[1]}: expected one {role} in a block, got it beside {fits[0]}")
         if fits:
             found[role] = fits[0]
-            bias = f"{fits[0].removesuffix('weight')}bias"
+            module, _, last = fits[0].rpartition(".")
+            bias = f"{module}.{'beta' if last == 'gamma' else 'bias'}"
             if bias in present:
                 found[_BIAS[role]] = bias
     if "w_gate" in found and "w_up" not in found:  # w1 is the gate of Llama's own names, and elsewhere the only one
@@ -202,9 +226,13 @@ def _read(
             f"{file.path}: {inside[0]}: expected attention, norms before or after it and a feed-forward part, got "
             "something else in a block, for which no theorem here holds"
         )
+    following = whole and named and bool(_FOLLOWING.search(parts.get("gain_1", "")))
     told = [note for note in [*notes, *more] if "not used" not in note and "in no constant" not in note]
     if parts:
         told.append(", ".join(f"{name} as {role}" for role, name in parts.items()))
+    if following:
+        found["norm"] = "post"
+        told.append(f"{parts['gain_1']} comes after attention, as its name says: --norm post unless --norm is given")
     if inside:
         told.append(f"not used, of the same block: {listed(frozenset(inside))}; --block takes all of it")
     return found, told

@@ -38,7 +38,7 @@ def run_blocks(options: argparse.Namespace, names: dict[str, str] | None, read: 
         options.file, names, convention=options.convention, score=options.score, rotary=options.rotary,
         prefix=options.prefix or "", whole=options.block,
     )  # fmt: skip
-    order = options.norm or "pre"
+    order = options.norm or blocks[0].get("norm", "pre")
     kind = options.kind or _kind(blocks, order)
     tokens = given if isinstance(given, np.ndarray) else None
     certificate = certify_blocks(

@@ -91,6 +91,9 @@ def _encoder_layer(module: torch.nn.TransformerEncoderLayer) -> dict[str, Any]:
     if module.self_attn.in_proj_bias is not None:
         found["b_value"] = np.split(_array(module.self_attn.in_proj_bias), 3)[2]
         found["b_out"] = _array(module.self_attn.out_proj.bias)
+    for norm in (module.norm1, module.norm2):
+        if not isinstance(norm, torch.nn.LayerNorm):
+            raise ValueError(f"module: expected norms torch.nn.LayerNorm, got {type(norm).__name__}")
     if module.norm1.eps != module.norm2.eps:
         raise ValueError(f"module: expected norms of one eps, got {module.norm1.eps} and {module.norm2.eps}")
     for at, norm in (("_1", module.norm1), ("_2", module.norm2)):
@@ -106,7 +109,7 @@ def _encoder_layer(module: torch.nn.TransformerEncoderLayer) -> dict[str, Any]:
 
 def _activation(module: torch.nn.TransformerEncoderLayer) -> str:
     """Return the name of an activation, as ``certify_blocks`` has it, by its values."""
-    probe = torch.linspace(-4.0, 4.0, 33, dtype=torch.float64)
+    probe = torch.linspace(-16.0, 16.0, 129, dtype=torch.float64)
     known = {
         "relu": torch.relu(probe),
         "gelu": torch.nn.functional.gelu(probe),
