@@ -57,7 +57,7 @@ def test_every_record_and_the_notes_are_in_the_wheel(wheel):
         names = archive.namelist()
     assert not [name for name in names if name.endswith("-curves.csv")]
     assert {name.split("/")[0] for name in names} == {"theory", "attention_theory-0.1.0.dist-info"}
-    assert wheel.stat().st_size < 3_500_000  # a third of it records and notes
+    assert wheel.stat().st_size < 3_700_000  # a third of it records and notes
 
 
 def test_an_editable_wheel_holds_no_copy():
