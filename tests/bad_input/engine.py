@@ -28,6 +28,7 @@ VALID = {
 SKIPPED = {
     "Pairs": "looked at by what takes it, since small calls make many",
     "Prepared": "what prepare returns; nobody makes one by hand",
+    "quiet_blas": "takes nothing",
     "Prepared.quick": "answers nothing where it does not know, and leaves the words to attention",
 }
 _WIDENED = "the kernels take float64 only; the rooms above convert, and the engine refuses to copy in silence"

@@ -49,12 +49,12 @@ def test_gains_show_what_is_decided_and_how_many_pairs_would_decide(tmp_path, mo
     assert str(needed) in words(figure)
 
 
-@pytest.mark.parametrize("measure", [0, 3])
-def test_curves_show_the_means(tmp_path, monkeypatch, measure):
+@pytest.mark.parametrize(("panel", "quantity"), [(2, "score"), (20, "train_loss")])
+def test_curves_show_the_means(tmp_path, monkeypatch, panel, quantity):
     arm_tables.lay(tmp_path, monkeypatch)
     figure = drawn("learning_curves")
     table = registry.figure_module("learning_curves").STUDY(scale="quick", root=ROOT)
     shown = table.where(task="moons", architecture="block", similarity="metric", labels="true", start="paired")
-    values = shown["train_loss" if measure == 0 else "score"]
-    assert any(np.array_equal(line.get_ydata(), values) for line in figure.axes[measure].lines)
-    assert len(figure.axes[measure].lines) == 16
+    curves = figure.axes[panel].lines  # of two moons in a block
+    assert any(np.array_equal(line.get_ydata(), shown[quantity]) for line in curves)
+    assert len(curves) == 6
