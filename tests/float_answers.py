@@ -22,6 +22,9 @@ from theory.diffusion.layers import FeatureLayer
 from theory.diffusion.layers.self_dynamics import PlaneCurve
 from theory.diffusion.similarity import radial_multiplier
 from theory.evidence import is_enclosed
+from theory.lipschitz.certificate import as_attention_weights
+from theory.lipschitz.certificate.block import Block
+from theory.lipschitz.certificate.feed_forward import activate
 from theory.lipschitz.constants import distance_constant, nearness_constant, tied_constants
 from theory.lipschitz.depth import attention_bound, concatenated_bound, feed_forward_bound, layer_norm_bound
 from theory.maxent import softmax, softmax_value
@@ -42,6 +45,8 @@ SELF = make_similarity("self", 2, 3)
 THETA = np.linspace(-0.75, 0.5, sum(sizes_of(SELF.shapes)))
 GRID = PeriodicGrid((8,))
 DENSITY = 1.0 + 0.25 * np.cos(GRID.axes[0])
+PLAIN = as_attention_weights(SQUARE, SQUARE, SQUARE, None, heads=1, causal=False, residual=False, score="dot")
+BLOCK = Block(PLAIN, np.array([0.5, -0.25]), 2.0**-60, "pre", None, None, None, residual=True)
 TOKENS = {"queries": X, "keys": Y, "values": V}
 
 
@@ -60,6 +65,9 @@ def _mix(x, means):
 # other settings than those of the tables, and what functions and records answer
 MORE = {
     "attend.plain": (attend, TOKENS),
+    "certify.block": (lambda x: BLOCK(x, MASSES), {"x": X}),
+    "certify.gelu": (lambda t: activate("gelu", t), {"t": X}),
+    "certify.gelu-tanh": (lambda t: activate("gelu-tanh", t), {"t": X}),
     "attend.form": (
         lambda form, **tokens: attend(**tokens, score=DotProduct(0.75, form=form)),
         {**TOKENS, "form": SQUARE},
@@ -264,6 +272,8 @@ _GROUPS = {
         positions.Walk.horizon positions.causal_influence positions.cosine_sums positions.least_base
         positions.least_sum positions.moment_keys positions.radon_partition positions.rule_out
         positions.selecting_query positions.window_walk precision.gradient_error
+        positions.admissible_bases positions.least_sum_beyond precision.gradient_tolerance
+        precision.rotary_phases
     """,
     "made of functions of NumPy that have no rule for enclosures": """
         attention.MultiHead.from_matrices attention.variants.PositiveFeatures.__call__
@@ -294,6 +304,7 @@ _GROUPS = {
         particles.exact.hemisphere_margins particles.exact.output_overlaps particles.exact.sign_patterns
         particles.exact.squared_derivative particles.flow precision.corrected_products precision.quantise
         precision.round_to precision.stream_attention precision.stream_gradients precision.stream_row
+        precision.stream_logarithm
     """,
     "answers the middle and the radii apart": """
         diffusion.layers.equilibrium.as_rows
