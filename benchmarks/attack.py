@@ -2,10 +2,11 @@
 
     python -m benchmarks.attack --seconds 60 --layers 20 --out attack.csv
 
-Layers are drawn with one to four numbers a token, one or two heads, masks, biases, rotary positions, residual
-connections and distances. Batches of tokens, masses and displacements climb by Adam on gradients of PyTorch, from
-random starts until the time of a metric is over, of the processor; half of it goes to constants of the ball, half to
-those at given tokens. What is printed is found over certified: a number above one is a fault.
+Layers are drawn with one to four numbers a token, one or two heads, also two that share their keys, masks, biases,
+scales, rotary positions, residual connections and distances. Batches of tokens, masses and displacements climb by Adam
+on gradients of PyTorch, from random starts until the time of a metric is over, of the processor; half of it goes to
+constants of the ball, half to those at given tokens, within a 16th of the reach where a bound has doubled. What is
+printed is found over certified: a number above one is a fault. A layer is written when it is done.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Tensor = torch.Tensor
 def drawn(k: int) -> tuple[dict[str, Any], dict[str, Any], float]:
     """Return weights, options and radius of a layer."""
     rng = np.random.default_rng([2026, k])
-    d, heads, size = 1 + k % 4, 1 + k % 2, 2
+    d, heads, size = 1 + k % 4, 1 + k % 2, 4 if k % 8 == 5 else 2
     score = "distance" if k % 5 == 4 else "dot"
     options: dict[str, Any] = {
         "heads": heads, "causal": bool(k // 2 % 2), "residual": k % 3 == 0, "score": score,
@@ -49,6 +50,10 @@ def drawn(k: int) -> tuple[dict[str, Any], dict[str, Any], float]:
         weights["b_query"] = rng.normal(size=heads * size)
     if options["rotary"]:
         weights["b_key"] = rng.normal(size=heads * size)
+    if k % 8 == 3 and score == "dot":  # two heads of queries, one of keys and values
+        weights |= {name: weights[name][:size] for name in ("w_key", "w_value")}
+    if k % 6 == 2:
+        options["scale"] = float(rng.uniform(0.2, 2.0))
     return weights, options, float(rng.choice([0.5, 1.0]))
 
 
@@ -63,12 +68,16 @@ class Layer:
         """Return the outputs."""
         n, total = x.shape[1], x if self.o["residual"] else torch.zeros(())
         size = len(self.w["w_query"]) // self.o["heads"]
+        shared = len(self.w["w_query"]) // len(self.w["w_key"])
+        scale = self.o.get("scale", 1.0 / math.sqrt(size))
         for head in range(self.o["heads"]):
             part = slice(head * size, (head + 1) * size)
-            q, k = (self._turned(x @ self.w[f"w_{s}"][part].T + self._bias(s, part)) for s in ("query", "key"))
-            v = x @ self.w["w_value"][part].T
+            own = slice(head // shared * size, (head // shared + 1) * size)
+            q = self._turned(x @ self.w["w_query"][part].T + self._bias("query", part))
+            k = self._turned(x @ self.w["w_key"][own].T + self._bias("key", own))
+            v = x @ self.w["w_value"][own].T
             if self.o["score"] == "dot":
-                scores = q @ k.transpose(1, 2) / math.sqrt(size)
+                scores = scale * q @ k.transpose(1, 2)
             else:
                 scores = -((q[:, :, None] - q[:, None]) ** 2).sum(-1) / math.sqrt(size)
                 form = self.w["w_query"][part].T @ self.w["w_query"][part] / math.sqrt(size)
@@ -85,9 +94,10 @@ class Layer:
     def _turned(self, x: Tensor) -> Tensor:
         if not self.o["rotary"]:
             return x
-        angles = torch.arange(x.shape[1], dtype=x.dtype)
-        c, s = angles.cos(), angles.sin()  # heads of two numbers have one plane, of angle one
-        return torch.stack([c * x[..., 0] - s * x[..., 1], s * x[..., 0] + c * x[..., 1]], -1)
+        planes = x.shape[-1] // 2
+        angles = torch.arange(x.shape[1])[:, None] * BASE ** (-torch.arange(planes, dtype=x.dtype) / planes)
+        turns = torch.polar(torch.ones_like(angles), angles)
+        return torch.view_as_real(turns * torch.view_as_complex(x.reshape(*x.shape[:-1], planes, 2))).flatten(-2)
 
 
 def size(moves: Tensor, logs: Tensor, p: float) -> Tensor:
@@ -157,11 +167,14 @@ def attack(k: int, seconds: float) -> list[dict[str, Any]]:
     layer, d = Layer(weights, options), weights["w_query"].shape[1]
     whole = certify(**weights, **options, radius=radius, n=TOKENS)
     tokens = np.random.default_rng([2027, k]).uniform(-radius, radius, size=(TOKENS, d)) / math.sqrt(d)
-    positions: dict[str, Any] = {"base": BASE} if options["rotary"] else {}
-    local = certify_at(tokens, **weights, **{o: v for o, v in options.items() if o != "rotary"}, **positions)
+    positions: dict[str, Any] = {"base": BASE, "pairs": "neighbours"} if options["rotary"] else {}
+    given = {**weights, **{name: value for name, value in options.items() if name != "rotary"}, **positions}
+    doubled = min(own.reach for own in certify_at(tokens, **given).rows)
+    local = certify_at(tokens, **given, reach=doubled / 16)
     rows = [row for row in whole.rows if row.constant is not None]
     each = seconds / (2 * len(rows))
-    about = {"layer": k, "d": d, "radius": radius, **options, "biases": "b_query" in weights}
+    about = {"layer": k, "d": d, "radius": radius, "scale": "", **options, "biases": "b_query" in weights}
+    about["shared"] = len(weights["w_query"]) > len(weights["w_key"])
     found = []
     for row in rows:
         ratio = in_ball(radius, POWERS[row.metric], row.metric.startswith("W"))
@@ -180,12 +193,13 @@ def main() -> None:
     """Attack layers, one after another, and print the largest ratios."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=float, default=60.0, help="of the processor, for every layer")
+    parser.add_argument("--first", type=int, default=0, help="where to start")
     parser.add_argument("--layers", type=int, default=20)
     parser.add_argument("--out", type=Path, help="a CSV file of all rows")
     options = parser.parse_args()
     torch.set_num_threads(1)
     rows: list[dict[str, Any]] = []
-    for k in range(options.layers):
+    for k in range(options.first, options.first + options.layers):
         rows += attack(k, options.seconds)
         shares = {f"{r['metric']}@{r['of']}": r["found"] / r["certified"] for r in rows if r["layer"] == k}
         sys.stdout.write(f"{k} {' '.join(f'{name} {share:.3f}' for name, share in shares.items())}\n")
