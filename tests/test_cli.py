@@ -102,7 +102,8 @@ def test_list_finds_words_kinds_sources_and_labels(capsys, shared):
         return [line.split()[0] for line in run(capsys, "list", "--evidence", shared, *arguments)[1].splitlines()]
 
     assert shown("HALF", "quarters") == ["sums.half"]
-    assert shown("overflow") == ["sums.two"]
+    assert shown("overflow") == shown("overflwo") == ["sums.two"]
+    assert shown("half sums") == shown("half", "sums") == ["sums.half"]
     assert shown("--kind", "statistical") == ["means.normal"]
     assert shown("--source", "higham2002") == shown("--label", "MA.D1") == ["sums.two"]
     assert shown("--label", "MA.D1", "half") == []

@@ -49,7 +49,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     verbs = parser.add_subparsers(dest="verb", required=True)
     every = verbs.add_parser("list", parents=[common], help="every claim on one line")
-    every.add_argument("words", nargs="*", metavar="WORD", help="only claims that say all of these; 'sums.*' is of ids")
+    every.add_argument(
+        "words", nargs="*", metavar="WORD", help="only claims with all of these, the best first; 'sums.*' is of ids"
+    )
     every.add_argument("--verdict", choices=_VERDICTS, help="only claims with this verdict")
     every.add_argument("--kind", choices=_KINDS, help="only claims of this kind")
     every.add_argument("--proof", choices=_PROOFS, help="only claims whose proof has this behind it")

@@ -17,8 +17,10 @@ import pytest
 
 from theory.evidence.interval import Interval
 from theory.figures import _style as style
+from theory.report.archive import read_all
 from theory.report.digits import at_least, at_most, common
 from theory.report.proofs import read_proofs
+from theory.report.search import ranked
 from theory.site.formulas import in_words, typeset
 
 ROOT = Path(__file__).parents[2]
@@ -420,7 +422,10 @@ def found(atlas, query):
     ],
 )
 def test_a_search_with_a_slip_finds_the_claim(atlas, query, first):
-    assert found(atlas, query)[0] == first
+    on_the_page = found(atlas, query)
+    assert on_the_page[0] == first
+    in_the_terminal = ranked(read_all(EVIDENCE), query)
+    assert on_the_page[: len(in_the_terminal)] == in_the_terminal  # below stands what has some of the words
 
 
 def test_the_index_holds_what_facets_ask_for(atlas):

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from theory.report.archive import ArchiveError, Record
 from theory.report.proofs import NONE, Proof
+from theory.report.search import ranked
 
 
 def select(
@@ -24,7 +25,7 @@ def select(
     proofs: Mapping[str, Proof] | None = None,
     words: Sequence[str] = (),
 ) -> list[Record]:
-    """Return the records that agree with all that is given.
+    """Return the records that agree with all that is given; where there are words, those that they fit best first.
 
     Parameters
     ----------
@@ -41,8 +42,9 @@ def select(
     proofs : mapping, optional
         The printed proofs, by claim.
     words : sequence of str
-        Pieces of the id, the words, the statement or the hypotheses; small and capital letters are the same. A word
-        with ``*`` or ``?`` is a pattern of ids; of several patterns one has to match.
+        What is looked for as :func:`theory.report.search.ranked` does, with synonyms and typing errors; below it stand
+        claims in whose id, words, statement or hypotheses every word is a piece of the text. A word with ``*`` or
+        ``?`` is a pattern of ids; of several patterns one has to match.
 
     Raises
     ------
@@ -56,7 +58,7 @@ def select(
     _know("--figure", figure, drawn)
     return [
         record
-        for record in records
+        for record in _said(records, words)
         if subject in (None, record.subject)
         and kind in (None, record.best.kind.name.lower())
         and verdict in (None, record.best.verdict.value)
@@ -64,7 +66,6 @@ def select(
         and (label is None or label in record.claim.spec)
         and (figure is None or record.claim.id in drawn[figure])
         and proof in (None, (proofs or {}).get(record.claim.id, NONE).level)
-        and _says(record, words)
     ]
 
 
@@ -73,13 +74,22 @@ def _know(option: str, value: str | None, known: Iterable[str]) -> None:
         raise ArchiveError(f"{option}: expected one of {', '.join(names) or 'none'}, got {value}")
 
 
+def _said(records: Sequence[Record], words: Sequence[str]) -> list[Record]:
+    """Return the records that words and patterns mean, the best first."""
+    patterns = [word for word in words if is_pattern(word)]
+    plain = [word for word in words if not is_pattern(word)]
+    like = [r for r in records if not patterns or any(fnmatchcase(r.claim.id, pattern) for pattern in patterns)]
+    if not plain:
+        return like
+    order = {claim: k for k, claim in enumerate(ranked(records, " ".join(plain)))}
+    found = [r for r in like if r.claim.id in order or _says(r, plain)]
+    return sorted(found, key=lambda r: order.get(r.claim.id, len(order)))
+
+
 def _says(record: Record, words: Sequence[str]) -> bool:
     claim = record.claim
     text = " ".join([claim.id, claim.words, claim.statement, *claim.assumptions]).casefold()
-    patterns = [word for word in words if is_pattern(word)]
-    return (not patterns or any(fnmatchcase(claim.id, pattern) for pattern in patterns)) and all(
-        word.casefold() in text for word in words if not is_pattern(word)
-    )
+    return all(word.casefold() in text for word in words)
 
 
 def is_pattern(name: str) -> bool:

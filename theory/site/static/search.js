@@ -1,25 +1,15 @@
-// How claims, and pages and names of the guide, are searched. The page and the test of it share this file.
+// How claims, and pages and names of the guide, are searched, by the rules of index.js. The page and its test share this.
 "use strict";
 
-// what somebody types, and what the claims call it
-const SYNONYMS = {
-  earthmover: "wasserstein", emd: "wasserstein", kl: "kullback", tv: "variation", transformer: "attention",
-  clustering: "clusters", collapse: "consensus", robustness: "lipschitz", sensitivity: "lipschitz", head: "heads",
-  rope: "rotary", layernorm: ["layer", "norm"], quantization: "quantised", quantized: "quantised",
-};
-
 globalThis.makeSearch = function makeSearch(MiniSearch, claims) {
+  const { fields, boost, fuzzy, prefix, synonyms } = ATLAS.rules;
   const search = new MiniSearch({
-    fields: ["id", "words", "labels", "subject", "more"],
+    fields,
     storeFields: ["id"],
     extractField: (claim, field) =>  // of a name in the guide its last part is what people know
       field === "labels" ? (claim.labels ?? claim.id.split("#").slice(1).map(name => name.split(".").pop())).join(" ") : claim[field],
-    processTerm: term => { const t = term.toLowerCase(); return SYNONYMS[t] || t; },
-    searchOptions: {
-      boost: { id: 8, words: 2, labels: 3, subject: 1.5 },
-      fuzzy: term => term.length > 3 ? 0.2 : false,
-      prefix: term => term.length > 1,
-    },
+    processTerm: term => { const t = term.toLowerCase(); return synonyms[t] ?? t; },
+    searchOptions: { boost, fuzzy: term => term.length > 3 ? fuzzy : false, prefix: term => term.length >= prefix },
   });
   search.addAll(claims);
   const ids = (query, combineWith) => search.search(query, { combineWith }).map(found => found.id);
