@@ -2,7 +2,7 @@
 
 import json
 import re
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from sphinx import addnodes
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 NAME = "found.js"
+_SCRIPT = """globalThis.GUIDE = %s.flatMap(([page, start, names]) =>
+  [page, ...names.map(([name, words, subject]) => ({ id: start + name, words, subject }))]);
+"""
 _WORD = re.compile(r"[A-Za-z]{3,}")
 
 
@@ -55,9 +58,18 @@ def _entries(app: "Sphinx") -> dict[str, list[dict[str, Any]]]:
 
 def _write(app: "Sphinx", error: Exception | None) -> None:
     if error is None:
-        whole = [entry for page in sorted(_entries(app)) for entry in _entries(app)[page]]
+        whole = [_folded(_entries(app)[page]) for page in sorted(_entries(app))]
         text = json.dumps(whole, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
-        (Path(app.outdir) / NAME).write_text(f"globalThis.GUIDE = {text};\n", encoding="utf-8", newline="\n")
+        (Path(app.outdir) / NAME).write_text(_SCRIPT % text, encoding="utf-8", newline="\n")
+
+
+def _folded(entries: list[dict[str, Any]]) -> list[Any]:
+    """Return a page and the names on it with what their places begin with alike written once."""
+    page, *names = entries
+    start = f"{page['id']}#{PurePosixPath(page['id']).stem}."
+    start = start if all(name["id"].startswith(start) for name in names) else ""
+    rows = [[name["id"].removeprefix(start), name["words"], name["subject"]] for name in names]
+    return [page, start, rows]
 
 
 def setup(app: "Sphinx") -> dict[str, bool]:

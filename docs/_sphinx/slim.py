@@ -13,6 +13,7 @@ from atlas_links import ROOT
 import theory
 from theory.site.compact_svg import compact
 from theory.site.pages import IN_HEAD, NAMES
+from theory.site.terse import terse
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -24,8 +25,7 @@ _LINES = re.compile(r"<(pre|style|script)\b.*?</\1>|\s*\n\s*", re.DOTALL)  # whe
 _TAG = re.compile(r"<[a-z][^>]*>")
 _SPAN = re.compile(r"<span\b[^>]*>|</span>")
 _CLASS = re.compile(r' class="([^"]*)"')
-_QUOTED = re.compile(r'="([^\s"\'=<>`]+)"(?=[\s>])')  # needs no quotes in HTML
-_ENDS = re.compile(r"</li>\s*(?=<li|</[uo]l)|</d[dt]>\s*(?=<d[dt]|</dl)|</t[dh]>\s*(?=<t[dh]|</tr)|</tr>\s*(?=<tr|</t)")
+_SAID = re.compile(r' title="Link to this \w+"')  # of a sign that stands beside what it leads to
 _ROLE = re.compile(r'(?<=<p class="caption") role="heading"')  # of no level
 _WIDE = re.compile(r"<(pre|table)\b")
 _ZIPPED = re.compile(r'<div class="sphx-glr-download sphx-glr-download-zip[^>]*>.*?</div>', re.DOTALL)
@@ -37,15 +37,16 @@ def slim(text: str) -> str:
     Examples
     --------
     >>> slim('<ul class="simple"> <li><p><span class="pre">a</span></p></li> </ul>')
-    '<ul> <li><p>a</p></ul>'
+    '<ul> <li><p>a </ul>'
     """
     text = _ZIPPED.sub("", text).replace("_thumb.svg", "_001.svg")  # which are the same pictures
-    text = _WIDE.sub(r'<\1 tabindex="0"', _ROLE.sub("", text))  # what scrolls can be reached by the keyboard
+    text = _WIDE.sub(
+        r'<\1 tabindex="0"', _ROLE.sub("", _SAID.sub("", text))
+    )  # what scrolls can be reached by the keyboard
     text = _LINES.sub(lambda found: found[0] if found[1] else "\n", text)
     text = _TAG.sub(lambda tag: _CLASS.sub(_named, tag[0]), text)
     text = re.sub(r'(<a [^>]*href="[^"]*#([^"]*)"[^>]*) title="\2"', r"\1", text)
-    text = _ENDS.sub("", _without_spans(text))
-    return _TAG.sub(lambda tag: _QUOTED.sub(r"=\1", tag[0]), text)
+    return terse(_without_spans(text))
 
 
 @cache
@@ -87,6 +88,8 @@ def _tidy(app: "Sphinx", error: Exception | None) -> None:
     if error is None:
         for path in [*out.glob("_downloads/*/[0-9]_*.zip"), *out.glob("_images/*_thumb.svg")]:
             path.unlink()
+        for path in out.glob("genindex.html"):  # which has a template of its own
+            path.write_text(slim(path.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
         for path in out.glob("_images/*.svg"):
             path.write_text(compact(path.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
     for folder in sorted((path for path in out.rglob("*") if path.is_dir()), reverse=True):

@@ -28,6 +28,14 @@ EVIDENCE = ROOT / "verify" / "evidence"
 CLAIMS = sorted(path.stem for path in EVIDENCE.glob("*.json"))
 NODE = shutil.which("node")
 VOID = {"meta", "link", "input", "img", "br", "hr", "mspace"}
+BLOCKS = {
+    "p", "ul", "ol", "dl", "li", "dd", "dt", "td", "th", "tr", "div", "section", "article", "h1", "h2", "h3", "h4",
+    "h5", "h6", "table", "pre", "details", "footer", "form", "figure", "nav",
+}  # fmt: skip
+ENDED = {  # by what begins a tag ends that need not be closed, as HTML has it; by the end of what is around it as well
+    "p": BLOCKS, "li": {"li"}, "dt": {"dt", "dd"}, "dd": {"dt", "dd"}, "td": {"td", "th", "tr", "tbody"},
+    "th": {"td", "th", "tr", "tbody"}, "tr": {"tr", "tbody"}, "thead": {"tbody"}, "tbody": {"tbody"},
+}  # fmt: skip
 
 
 class Reader(HTMLParser):
@@ -42,6 +50,8 @@ class Reader(HTMLParser):
     def handle_starttag(self, tag, attrs):
         """Note a tag that opens."""
         found = dict(attrs)
+        while self.around and tag in ENDED.get(self.around[-1][0], ()):
+            self.around.pop()
         self.tags.append((tag, found))
         if "id" in found:
             assert found["id"] not in self.ids, (self.path, found["id"])
@@ -56,6 +66,8 @@ class Reader(HTMLParser):
     def handle_endtag(self, tag):
         """Close what is open, and nothing else."""
         if tag not in VOID:
+            while self.around[-1][0] != tag and self.around[-1][0] in ENDED:
+                self.around.pop()
             assert self.around.pop()[0] == tag, (self.path, tag)
 
     def handle_data(self, data):
@@ -70,8 +82,8 @@ class Reader(HTMLParser):
                 if tag == "data":
                     if id(attrs) not in shown:
                         shown[id(attrs)] = ""
-                        at = next((a["data-at"] for _, a in reversed(around) if "data-at" in a), "")
-                        attrs["data-src"] = (at if attrs["data-src"][0] == "/" else "") + attrs["data-src"]
+                        for at in [a["data-at"] for _, a in reversed(around) if "data-at" in a]:
+                            attrs["data-src"] = (at if attrs["data-src"][0] == "/" else "") + attrs["data-src"]
                         found.append(attrs)
                     shown[id(attrs)] += f"^{text}" if around[-1][0] == "sup" else text
         return [(attrs, shown[id(attrs)].replace("\u2212", "-").replace("\u2026", "...")) for attrs in found]
@@ -201,7 +213,7 @@ def loose_digits(page, texts):
     for text, around in page.texts:
         tags = {tag for tag, _ in around}
         quoted = any("data-src" in attrs for _, attrs in around) or bool(tags & {"a", "nav", "footer"})
-        stands = any(text.strip(" .") in one for one in texts)
+        stands = any(text.strip(" .\n") in one for one in texts)
         if re.search(r"\d", text) and not tags & own and not quoted and not stands:
             loose.append(text.strip())
     return loose

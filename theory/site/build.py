@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,7 @@ _STATIC = {  # by the name on the site
     "stix-two-math.woff2": "vendor/stix-two-math/stix-two-math.woff2",
     "stix-two-math.LICENSE.txt": "vendor/stix-two-math/LICENSE.txt",
 }
+_COMMENT = re.compile(r"^[ \t]*(?:/\*\*.*?\*/|//[^\n]*)[ \t]*\n", re.DOTALL | re.MULTILINE)  # on lines of its own
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can say; a site depends on no clock
 
 
@@ -129,6 +131,8 @@ def _copy_static(part: Path) -> None:
     for name, place in _STATIC.items():
         with as_file(files("theory.site").joinpath(place)) as path:
             shutil.copyfile(path, part / name)
+    script = part / "minisearch.js"
+    script.write_text(_COMMENT.sub("", script.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
 
 
 def _copy_records(part: Path, material: Material) -> None:

@@ -22,7 +22,7 @@ from theory.site.margin_bar import draw_margin
 from theory.site.material import Material, code_page
 from theory.site.notation import symbols_in
 from theory.site.notes import Item
-from theory.site.tied_numbers import pointer
+from theory.site.tied_numbers import onward, pointer
 
 _NEIGHBOURS = 3  # chosen: what a reader looks through
 _MORE = 3  # chosen: a reader wants wrong versions before parts
@@ -153,7 +153,7 @@ def _scale(material: Material, record: Record, entry: Entry) -> dict[str, Any]:
         "verdict": entry.verdict.value,
         "departure": _departure(entry),
         "bar": draw_margin(entry.tightest),
-        "cases": tied.count(entry.cases, pointer("scales", entry.scale, "cases")),
+        "cases": tied.count(entry.cases, "/cases"),
         "one": entry.cases == 1,
         "nearest": _nearest(entry),
         "fresh": (name, entry.scale) not in material.changes,
@@ -163,7 +163,7 @@ def _scale(material: Material, record: Record, entry: Entry) -> dict[str, Any]:
 
 def _departure(entry: Entry) -> Markup:
     """Say how far the truth may lie beyond the claim, as a line of LaTeX does that cites it."""
-    source = pointer("scales", entry.scale, "departure")
+    source = "/departure"
     found = entry.departure
     if entry.verdict is Verdict.REFUTED:
         return Markup("some case departs by at least {}").format(tied.lower(found, source))
@@ -180,7 +180,7 @@ def _nearest(entry: Entry) -> Markup:
     number = entry.twins.index(entry.nearest)
     if entry.nearest.gap <= 0.0:
         return Markup("a twin is not refuted")
-    where = pointer("scales", entry.scale, "twins", number, "refuted", _nearest_part(entry.nearest))
+    where = onward("twins", number, "refuted", _nearest_part(entry.nearest))
     return Markup("the nearest wrong version fails by at least {}").format(tied.least(entry.nearest.gap, where))
 
 
@@ -195,12 +195,11 @@ def _parts(entry: Entry) -> list[dict[str, Any]]:
         return []
     rows = []
     for key, part in sorted(entry.parts.items(), key=lambda item: -item[1].used):
-        where = ("scales", entry.scale, "parts", key)
         most = part.departure.hi
         rows.append(
             {
                 "name": key or "the rest",
-                "at": pointer(*where),
+                "at": onward(key),
                 "departure": tied.most(most, "/departure/1") if most > 0.0 else Markup("none"),
                 "cases": tied.count(part.cases, "/cases"),
                 "kind": part.departure.kind.name.lower(),
@@ -222,9 +221,9 @@ def _twin(entry: Entry, number: int) -> dict[str, Any]:
         "id": twin.twin.id,
         "made_by": twin.twin.made_by,
         "breaks": typeset(twin.twin.breaks),
-        "at": pointer("scales", entry.scale, "twins", number),
+        "at": onward(number),
         "part": "" if part is None else part or "the rest",
-        "gap": Markup("not refuted") if part is None else tied.least(twin.gap, pointer("refuted", part)[1:]),
+        "gap": Markup("not refuted") if part is None else tied.least(twin.gap, onward("refuted", part)),
         "catches": tied.count(twin.catches, "/catches"),
     }
 
@@ -246,13 +245,12 @@ def _tightness(entry: Entry) -> Markup:
 def _worst(entry: Entry) -> dict[str, Any] | None:
     if entry.worst is None:
         return None
-    where = ("scales", entry.scale, "worst")
     return {
         "relation": _RELATIONS.get(entry.worst.relation, entry.worst.relation),
-        "measured": tied.shared(entry.worst.measured, pointer(*where, "measured")),
-        "claimed": tied.shared(entry.worst.claimed, pointer(*where, "claimed")),
-        "case": tied.verbatim(_case(entry.worst.case), pointer(*where, "case")) if entry.worst.case else "",
-        "number": tied.count(entry.worst.number, pointer(*where, "number")),
+        "measured": tied.shared(entry.worst.measured, "/measured"),
+        "claimed": tied.shared(entry.worst.claimed, "/claimed"),
+        "case": tied.verbatim(_case(entry.worst.case), "/case") if entry.worst.case else "",
+        "number": tied.count(entry.worst.number, "/number"),
     }
 
 

@@ -16,6 +16,7 @@ from PIL import Image
 _OFTEN = 4  # chosen: a style is worth a class from so many places on
 _RUN = 3  # chosen: so many shapes in a row that look alike are worth a group
 _ROUND = 1e-3  # chosen: no eye sees that a circle is rounder by this share of its radius
+_NEAR = ("0", "1", "-1")  # chosen: a hundredth of the height of a letter, which no eye sees
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _PAIRS = {"M": 1, "L": 1, "Q": 2, "C": 3, "Z": 0, "z": 0}  # points that a command of a path takes
 _NUMBER = re.compile(r"-?\d*\.?\d+(?:e-?\d+)?")
@@ -119,7 +120,7 @@ def _use(tag: re.Match[str]) -> str:
 
     def place(found: re.Match[str]) -> str:
         shown = [(name, _rounded(found[k], 0)) for k, name in ((1, "x"), (2, "y"))]
-        return " ".join(f'{name}="{value}"' for name, value in shown if value != "0")
+        return " ".join(f'{name}="{value}"' for name, value in shown if value not in _NEAR)
 
     return re.sub(r" +(?=/?>)", "", _PLACE.sub(place, tag[0]))
 
@@ -210,7 +211,17 @@ def _gathered(text: str) -> str:
 
     def run(found: re.Match[str]) -> str:
         made = ""
-        for common, tags in groupby(re.findall(r"<[^>]*>", found[0]), key=lambda tag: _common(tag, alone)):
+        for cut, tags in groupby(re.findall(r"<[^>]*>", found[0]), key=_cut):
+            shapes = list(tags)
+            if not cut or len(shapes) < _RUN or len({_common(shape, alone) for shape in shapes}) == 1:
+                made += alike(shapes)
+            else:
+                made += f"<g{cut}>{alike([shape.replace(cut, '', 1) for shape in shapes])}</g>"
+        return made
+
+    def alike(run: list[str]) -> str:
+        made = ""
+        for common, tags in groupby(run, key=lambda tag: _common(tag, alone)):
             shapes = list(tags)
             if not common or len(shapes) < _RUN:
                 made += "".join(shapes)
@@ -240,6 +251,12 @@ def _marked(shapes: list[str], common: tuple[str, ...], markers: dict[str, str])
     line = _relative(" L ".join(f"{x} {y}" for x, y in places).join(("M ", "")), 1)
     cut = "".join(attribute for attribute in common if "clip-path=" in attribute)
     return f'{defined}<path{cut} fill="none" style="marker:url(#{markers[symbol]})" d="{line}"/>'
+
+
+def _cut(tag: str) -> str:
+    """Return the attribute that says where a shape is cut off; what is moved has a place of its own."""
+    found = re.search(r' clip-path="[^"]*"', tag)
+    return found[0] if found is not None and not re.search(r" (?:id|transform)=", tag) else ""
 
 
 def _common(tag: str, alone: set[str]) -> tuple[str, ...]:

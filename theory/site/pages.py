@@ -27,6 +27,7 @@ from theory.site.notation import symbols
 from theory.site.notes import Section
 from theory.site.prose import render, slug
 from theory.site.sources import Source
+from theory.site.terse import terse
 
 FAMOUS = (  # chosen: what readers outside of this suite ask about
     "lipschitz.sharp-w1", "lipschitz.refined-w2", "softmax.norms", "softmax.total-variation", "maxent.gibbs",
@@ -48,8 +49,6 @@ _SIZES = (  # chosen: rows of its tables that are tried in turn, and whether for
 )
 
 _MOST_USED = 20  # chosen: what somebody who adds a theorem looks through
-_TAG = re.compile(r"<[a-z][^>]*>")
-_QUOTED = re.compile(r'="([^\s"\'=<>`]+)"(?=[\s>])')  # needs no quotes in HTML
 
 Page = tuple[str, str]
 
@@ -102,7 +101,7 @@ def _drawer(material: Material, guide: bool) -> Callable[..., Page]:
 
     def draw(place: str, template: str, **context: Any) -> Page:
         text = environment.get_template(template).render(up="../" * place.count("/"), **context)
-        return place, _TAG.sub(lambda tag: _QUOTED.sub(r"=\1", tag[0]), text)
+        return place, terse(text)
 
     return draw
 

@@ -2,7 +2,8 @@ r"""Numbers that are tied to their record: certified digits, the floats behind t
 
 Every number of a claim is shown as ``<data value="lo,hi" data-src="#/scales/paper/departure">``, with digits that
 :mod:`theory.report.digits` vouches for; what stands behind ``#`` is a JSON pointer (RFC 6901) into the record of the
-page, which its ``<main data-record="ID.json">`` names. In a table it goes on from that of its row, ``data-at``.
+page, which its ``<main data-record="ID.json">`` names. One that begins with a stroke goes on from ``data-at`` of what
+is around it: of a section, and from there of the row of a table.
 """
 
 from __future__ import annotations
@@ -18,14 +19,19 @@ _POWER = re.compile(r"e([+-])0*(\d+)")
 
 
 def pointer(*keys: str | int) -> str:
-    """Return where a value stands in its record.
+    """Return where a value stands in its record, in full.
 
     Examples
     --------
     >>> pointer("scales", "quick", "parts", "a/b", "gap")
     '#/scales/quick/parts/a~1b/gap'
     """
-    return "#" + "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys)
+    return "#" + onward(*keys)
+
+
+def onward(*keys: str | int) -> str:
+    """Return where a value stands, from where what is around it does."""
+    return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys)
 
 
 def upper(value: Interval, source: str, *, figures: int = 2) -> Markup:

@@ -7,7 +7,7 @@
   const { claims } = globalThis.ATLAS;
   const search = makeSearch(MiniSearch, claims);
   const byId = new Map(claims.map(claim => [claim.id, claim]));
-  const rows = new Map([...all.querySelectorAll("li[data-id]")].map(row => [row.dataset.id, row]));
+  const rows = new Map([...all.querySelectorAll("li")].map(row => [row.querySelector("code").textContent, row]));
   const facets = { subject: "subject", kind: "kind", proof: "proof", verdict: "verdict", source: "sources", figure: "figures", label: "labels" };
   const values = (claim, name) => [claim[facets[name]]].flat();
 
