@@ -37,7 +37,7 @@ def slim(text: str) -> str:
     Examples
     --------
     >>> slim('<ul class="simple"> <li><p><span class="pre">a</span></p></li> </ul>')
-    '<ul> <li><p>a </ul>'
+    '<ul><li><p>a</ul>'
     """
     text = _ZIPPED.sub("", text).replace("_thumb.svg", "_001.svg")  # which are the same pictures
     text = _WIDE.sub(

@@ -104,7 +104,7 @@ def test_a_page_keeps_its_words_and_what_its_sheets_name(pages):
     slim = import_module("slim").slim
     code = '<pre>a  b\n  <span class="k">if</span> <span class="n">c</span></pre>'
     assert slim(code) == "<pre tabindex=0>a  b\n  <span class=k>if</span> c</pre>"
-    assert slim('<dl class="py x">\n\n <dt id="a.b">a</dt>\n<dd>b</dd></dl>') == "<dl class=py>\n<dt id=a.b>a<dd>b</dl>"
+    assert slim('<dl class="py x">\n\n <dt id="a.b">a</dt>\n<dd>b</dd></dl>') == "<dl class=py><dt id=a.b>a<dd>b</dl>"
     assert slim('<p title="a b"><span class="pre">x <i>y</i></span></p>') == '<p title="a b">x <i>y</i></p>'
     assert slim('<a href="z.html#a.b" title="a.b">b</a>') == "<a href=z.html#a.b>b</a>"
 

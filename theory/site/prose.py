@@ -64,6 +64,7 @@ def render(text: str, links: Links, source: str, up: str = "") -> Markup:
     _anchor(tokens)
     made = reader.renderer.render(tokens, reader.options, {})
     made = made.replace('<div class="math block">', '<div class="math block" tabindex="0">')  # it may scroll
+    made = re.sub(r'<span class="math inline">(<math>.*?</math>)</span>', r"\1", made)
     return Markup(_name_claims(made, links, up))  # noqa: S704  made by a renderer that escapes, from our own files
 
 
