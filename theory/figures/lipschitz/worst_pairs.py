@@ -14,7 +14,7 @@ from theory.figures._style import Figure
 from theory.lipschitz import studies
 from theory.lipschitz.constants import refined_w2_constant, sharp_w1_constant
 
-TITLE = "a search finds pairs that reach the sharp constant in W1, and most of the refined one in W2"
+TITLE = "a search reaches the sharp constant in W1, and most of the refined one in W2"
 STUDY = studies.worst_pairs
 CLAIMS = ("lipschitz.sharp-w1", "lipschitz.refined-w2")
 
@@ -27,8 +27,8 @@ def draw(table: Table) -> Figure:
     one = np.array([sharp_w1_constant(a) for a in fine])
     two = np.array([refined_w2_constant(a) for a in fine])
     old = np.exp(fine) * (1.0 + fine) + fine
-    style.panel(axes["a"], "a", "in $W_1$ it is reached")
-    style.panel(axes["b"], "b", "in $W_2$ it is not")
+    style.panel(axes["a"], "a", "$W_1$: the constant is reached")
+    style.panel(axes["b"], "b", "$W_2$: none found reaches it")
     style.panel(axes["c"], "c", "share of the constant found")
     axes["a"].plot(fine, one, color=style.BLACK)
     style.note(axes["a"], r"$e^{2\alpha}(1 + 2\alpha)$", (2.35, 4e3), ha="right")
@@ -48,7 +48,7 @@ def draw(table: Table) -> Figure:
     best = {p: np.array([table.where(p=p, alpha=a).middles("stretch").max() for a in alphas]) for p in (1.0, 2.0)}
     older = np.exp(alphas) * (1.0 + alphas) + alphas
     lines = (
-        (best[1.0] / [sharp_w1_constant(a) for a in alphas], style.VERMILION, "o", "solid", r"$W_1$, sharp"),
+        (best[1.0] / [sharp_w1_constant(a) for a in alphas], style.BLACK, "v", "solid", r"$W_1$, sharp"),
         (best[2.0] / [refined_w2_constant(a) for a in alphas], style.GREEN, "D", "solid", r"$W_2$, refined"),
         (best[2.0] / older, style.GREY, "^", (0, (4, 2)), r"$W_2$, $e^{\alpha}(1 + \alpha) + \alpha$"),
     )

@@ -43,7 +43,7 @@ def draw(table: Table) -> Figure:
         third.plot(start, 1.8 * abs(d) / _TEN / start, color=_HUES[case], linewidth=0.6, zorder=1)
     words = rf"drawn, $n = {TOKENS}$, $\beta = {BETA:g}$"
     _series(first, second, third, table, "overlaps", 0, ("^", style.GREEN, words))
-    _series(first, second, third, table, "tokens", 0, ("x", style.BLACK, "in coordinates"))
+    _series(first, second, third, table, "tokens", 0, ("x", style.BLACK, "the same, in coordinates"))
     first.set(xscale="log", yscale="log", xlabel="time $t$", ylabel="largest gap $1 - \\rho$", ylim=(1e-17, 3.0))
     first.set_xlim(0.7, 3e8)
     first.text(3e4, 1e-7, "Pre-LN, $C t^{-2}$", size=style.TEXT)
@@ -52,7 +52,8 @@ def draw(table: Table) -> Figure:
     second.legend(loc="center right")
     third.set(xscale="log", yscale="log", xlabel="start $t$ of the decade", ylabel=r"$|\mathrm{slope} + 2|$")
     third.set(ylim=(1e-9, 5.0), xlim=(0.7, 2e7))
-    third.text(0.96, 0.93, r"lines: $\frac{1.8\,|D|}{t\,\log 10}$", transform=third.transAxes, ha="right", va="top")
+    words = "lines: the next order,\n" + r"$1.8\,|D|\,/\,(t\,\log 10)$"
+    third.text(0.98, 0.95, words, transform=third.transAxes, size=style.TEXT, ha="right", va="top")
     return figure
 
 
