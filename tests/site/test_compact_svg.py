@@ -114,3 +114,13 @@ def test_what_is_seen_through_is_not_put_into_one_group():
     text = f'<svg><style>*{{a: b}}</style><path id="d" d="M 0 0 L 1 1"/>{uses}</svg>'
     assert compact(text).count("<use ") == 6
     assert "<marker" in compact(text.replace("; opacity: 0.5", ""))
+
+
+def test_what_is_cut_off_alike_is_cut_off_once():
+    shape = '<path d="M 0 0 L 1 {0}" clip-path="url(#c)" style="fill: #00000{0}"/>'
+    moved = '<path d="M 0 0 L 1 1" clip-path="url(#c)" transform="scale(2)"/>'
+    text = "<svg>" + "".join(shape.format(k) for k in range(1, 5)) + moved + '<clipPath id="c"/></svg>'
+    made = compact(text)
+    assert re.findall(r"<g[^>]*>", made) == ['<g clip-path="url(#a)">']
+    assert made.count("clip-path") == 2  # what is moved is cut off by itself
+    assert re.search(r"<g[^>]*>(<path [^>]*/>){4}</g>", made)
