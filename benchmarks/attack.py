@@ -173,8 +173,8 @@ def attack(k: int, seconds: float) -> list[dict[str, Any]]:
     local = certify_at(tokens, **given, reach=doubled / 16)
     rows = [row for row in whole.rows if row.constant is not None]
     each = seconds / (2 * len(rows))
-    about = {"layer": k, "d": d, "radius": radius, "scale": "", **options, "biases": "b_query" in weights}
-    about["shared"] = len(weights["w_query"]) > len(weights["w_key"])
+    about = {"layer": k, "seconds": seconds, "d": d, "radius": radius, "scale": "", **options}
+    about |= {"biases": "b_query" in weights, "shared": len(weights["w_query"]) > len(weights["w_key"])}
     found = []
     for row in rows:
         ratio = in_ball(radius, POWERS[row.metric], row.metric.startswith("W"))

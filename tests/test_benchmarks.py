@@ -9,7 +9,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from benchmarks import limit, noise, peers, summary
+from benchmarks import attacked, limit, noise, peers, summary
 from benchmarks.__main__ import NAMES, RESULTS, main, processor
 from benchmarks.timing import interleaved, ratio
 from theory.engine import Form
@@ -127,3 +127,12 @@ def test_limit_counts_what_the_kernel_does():
     assert number > 0
     call()
     assert processor()
+
+
+def test_the_page_shows_what_the_attack_found():
+    rows = attacked.read(RESULTS / "attack.csv")
+    page = (RESULTS.parents[1] / "docs" / "certificates.md").read_text(encoding="utf-8")
+    assert "\n".join(attacked.table(rows)) in page
+    assert {row["seconds"] for row in rows} == {"600.0"}
+    assert {int(row["layer"]) for row in rows} == set(range(20))
+    assert max(map(attacked.share, rows)) <= 1.0
