@@ -137,6 +137,16 @@ def test_activations(name):
         assert 1.0 - SLOPES[name] - 1e-15 <= rise <= SLOPES[name]
 
 
+def test_numbers_of_the_form_by_tanh_are_enclosed():
+    """Neither is a float: rounded to one they would be off by up to half a unit of the last place."""
+    mpmath.mp.dps = 30
+    root, cube = feed_forward._tanh_numbers()
+    assert root.lo < mpmath.sqrt(2 / mpmath.pi) < root.hi
+    assert Fraction(cube.lo) < Fraction("0.044715") < Fraction(cube.hi)
+    assert cube.lo < 0.044715 < cube.hi
+    assert max(root.width, cube.width) <= 2.0**-51
+
+
 def test_largest_slopes_are_proved():
     """Over a box by branch and bound; beyond it slopes are between those at its end and one."""
     silu = "(1 + t * (1 - 1 / (1 + exp(-t)))) / (1 + exp(-t))"

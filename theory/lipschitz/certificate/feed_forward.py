@@ -44,7 +44,7 @@ from theory.lipschitz.certificate.weights import _SPECTRAL, Array, in_range, pro
 SLOPES = {"relu": 1.0, "gelu": 1.128904145185155, "gelu-tanh": 1.128993068658772, "silu": 1.099839320128867}
 Rows: TypeAlias = Any  # floats, or enclosures
 _LARGE = 128  # taken: Gram matrices of smaller ones save nothing
-_CUBE = 0.044715  # of the paper on GELU
+_CUBE = "0.044715"  # of the paper on GELU
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,8 +88,16 @@ def activate(name: str, t: Rows) -> Rows:
         return t / (1.0 + np.exp(-t))
     if name == "gelu":
         return t * (0.5 * (1.0 + _error_function(t * (1.0 / np.sqrt(exact(2.0) if is_enclosed(t) else 2.0)))))
-    root = np.sqrt(2.0 / (exact(math.pi) if is_enclosed(t) else math.pi))
-    return 0.5 * t * (1.0 + np.tanh(root * (t + _CUBE * t * t * t)))
+    root, cube = _tanh_numbers() if is_enclosed(t) else (math.sqrt(2.0 / math.pi), float(_CUBE))
+    return 0.5 * t * (1.0 + np.tanh(root * (t + cube * t * t * t)))
+
+
+def _tanh_numbers() -> tuple[Interval, Interval]:
+    r"""Enclose :math:`\sqrt{2/\pi}` and the other number in the form of GELU by tanh, the decimal and its float."""
+    from theory.evidence.enclosure import ball, hull, precision  # noqa: PLC0415  balls load on first use
+
+    with precision():
+        return hull((1 / ball(0).acos()).sqrt()), hull(ball(_CUBE))
 
 
 def _error_function(t: Rows) -> Rows:
