@@ -239,9 +239,11 @@ def certify_blocks(
         raise ValueError(f"n: expected at most {_MOST} tokens, got {count}")
     generator = np.random.default_rng(_SEED) if rng is None else as_generator(rng, "rng")
     found = {}
-    layers, products = _bounded(stack, Interval.exactly(FAR if size is None else size), count, turned=turned)
-    if as_flag(search, "search"):
-        found = search_pairs(generator, stack, size, count, turned=turned, tokens=points)
+    searched = as_flag(search, "search")
+    with np.errstate(all="ignore"):  # what leaves float64 is infinite, refused, or no pair that counts
+        layers, products = _bounded(stack, Interval.exactly(FAR if size is None else size), count, turned=turned)
+        if searched:
+            found = search_pairs(generator, stack, size, count, turned=turned, tokens=points)
     rows = tuple(_whole(metric, layers, products, found.get(metric), count) for metric in METRICS)
     first = stack[0]
     return BlockCertificate(
@@ -272,13 +274,15 @@ def _observed(stack: list[Block], points: Any) -> list[Block]:
     x = points
     for block in stack:
         entering: list[Any] = []
-        x = block(x, np.ones(len(x)), spreads=entering)
-        if not np.isfinite(x).all():
-            raise ValueError("tokens: expected ones that float64 can take through the blocks, got others")
         norms = [norm for norm in (block.first, block.second) if norm is not None]
+        with np.errstate(all="ignore"):
+            x = block(x, np.ones(len(x)), spreads=entering)
+            spreads = [norm.spread(rows) for norm, rows in zip(norms, entering, strict=True)]
+        if not all(np.isfinite(found).all() for found in (x, *spreads)):
+            raise ValueError("tokens: expected ones that float64 can take through the blocks, got others")
         floors = [
-            replace(norm, least=max(norm.least, float(norm.spread(rows).min()) * (1.0 - 1e-6)))
-            for norm, rows in zip(norms, entering, strict=True)
+            replace(norm, least=max(norm.least, float(spread.min()) * (1.0 - 1e-6)))
+            for norm, spread in zip(norms, spreads, strict=True)
         ]
         changes: Any = dict(zip(("first", "second"), floors, strict=False))
         seen.append(replace(block, **changes))
