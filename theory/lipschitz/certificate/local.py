@@ -32,6 +32,7 @@ from theory.evidence.spectra import eigenvalues, spectral_norm
 from theory.lipschitz.certificate.many import many_head, norms_of_many
 from theory.lipschitz.certificate.progress import tell
 from theory.lipschitz.certificate.reach import UNHELD, HeadSizes, held, moves, own_reach, quick_reach
+from theory.lipschitz.certificate.tangents import factor_of, laws_of
 from theory.lipschitz.certificate.turned import PAIRS, Turns, turn, turns_at, turns_of
 from theory.lipschitz.certificate.weights import Array, AttentionWeights, as_attention_weights, in_range
 
@@ -322,7 +323,7 @@ def _worst(matrix: Array) -> Array:
 def _head(layer: AttentionWeights, head: int, x: Any, turns: Turns | None) -> _Head:
     n = len(x)
     query, key = layer.w_query[head], layer.w_key[head]
-    factor = Interval.exactly(layer.scale) if layer.scale is not None else 1.0 / exact(float(len(query))).sqrt()
+    factor = factor_of(layer)
     form = (exact(query.T) @ key) * factor
     value = exact(layer.slice(head)) @ layer.w_value[head]
     q, k = x @ query.T, x @ key.T
@@ -342,10 +343,7 @@ def _head(layer: AttentionWeights, head: int, x: Any, turns: Turns | None) -> _H
         by_query = (q @ query) * (2.0 * factor)
         value = value @ form
         multiples = (3.0, 4.0, 2.0)
-    seen = np.tril(np.ones((n, n))) if layer.causal else np.ones((n, n))
-    shift = np.where(seen > 0.0, scores.mid, -math.inf).max(axis=1, keepdims=True)
-    raw = np.exp((scores - shift) * seen) * seen
-    weights = raw / raw.sum(axis=1, keepdims=True)
+    weights = laws_of(scores, causal=layer.causal)
     mean, turned = weights @ x, x @ value.T
     offsets = x[np.newaxis] - mean[:, np.newaxis]
     images = turned[np.newaxis] - (weights @ turned)[:, np.newaxis]

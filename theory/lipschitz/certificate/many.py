@@ -50,7 +50,7 @@ from theory.evidence.norm_bounds import norm_bounds
 from theory.evidence.spectra import eigenvalues
 from theory.lipschitz.certificate.progress import tell
 from theory.lipschitz.certificate.reach import HeadSizes, held
-from theory.lipschitz.certificate.tangents import HeadState, pull_back, push_forward
+from theory.lipschitz.certificate.tangents import HeadState, factor_of, laws_of, pull_back, push_forward
 from theory.lipschitz.certificate.turned import Turns, turn
 from theory.lipschitz.certificate.weights import Array, AttentionWeights, product_norm
 
@@ -80,7 +80,7 @@ def many_head(layer: AttentionWeights, head: int, x: Any, turns: Turns | None) -
     """Return what one head contributes at tokens (n, d), turned by their positions or not."""
     tell(f"head {head + 1} of {layer.heads} at {len(x)} tokens")
     w_query, w_key, w_out = layer.w_query[head], layer.w_key[head], layer.slice(head)
-    plain = Interval.exactly(layer.scale) if layer.scale is not None else 1.0 / exact(float(len(w_query))).sqrt()
+    plain = factor_of(layer)
     q, k = x @ w_query.T, x @ w_key.T
     if layer.b_query is not None:
         q = q + layer.b_query[head]
@@ -94,7 +94,7 @@ def many_head(layer: AttentionWeights, head: int, x: Any, turns: Turns | None) -
         value_map = (value_map @ w_query.T) @ (w_query * plain)
         factor, multiples = 2.0 * plain, (1.5, 2.0, 1.0)
         top = _size(exact(w_out)) * _size(value_map)
-    laws = _laws(scores, layer.causal)
+    laws = laws_of(scores, causal=layer.causal)
     held(laws.hi)
     values = x @ value_map.T
     state = HeadState(q, k, values, laws, value_map, plain, turns)
@@ -163,14 +163,6 @@ def norms_of_many(layer: AttentionWeights, heads: list[ManyHead], points: Array)
         low = max((size(after) / size(before)).lo for (after, before), _ in found)
         ends.append(Interval(max(min(low, most), 0.0), most, found[0][0][0].kind))
     return tuple(ends)
-
-
-def _laws(scores: Any, causal: bool) -> Any:
-    n = len(scores)
-    seen = np.tril(np.ones((n, n))) if causal else np.ones((n, n))
-    shift = np.where(seen > 0.0, scores.mid, -math.inf).max(axis=1, keepdims=True)
-    raw = np.exp((scores - shift) * seen) * seen
-    return raw / raw.sum(axis=1, keepdims=True)
 
 
 def _bounds(matrices: Any) -> Any:

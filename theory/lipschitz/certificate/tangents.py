@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
 
+from theory.evidence import Interval
 from theory.lipschitz.certificate.ascent import restricted_jacobian
 from theory.lipschitz.certificate.turned import Turns, turn
 from theory.lipschitz.certificate.weights import Array, AttentionWeights
@@ -74,6 +75,21 @@ def head_states(layer: AttentionWeights, points: Array, turns: Turns | None = No
         laws = raw / raw.sum(axis=1, keepdims=True)
         found.append(HeadState(q, k, points @ value.T, laws, value, 1.0 / layer.divisor, turns))
     return found
+
+
+def factor_of(layer: AttentionWeights) -> Interval:
+    """Enclose the factor of the scores."""
+    if layer.scale is not None:
+        return Interval.exactly(layer.scale)
+    return 1.0 / Interval.exactly(layer.w_query.shape[1]).sqrt()
+
+
+def laws_of(scores: Any, *, causal: bool) -> Any:
+    """Enclose the weights of scores, shape (n, n)."""
+    seen = np.tril(np.ones(scores.shape)) if causal else np.ones(scores.shape)
+    shift = np.where(seen > 0.0, scores.mid, -np.inf).max(axis=1, keepdims=True)
+    raw = np.exp((scores - shift) * seen) * seen
+    return raw / raw.sum(axis=1, keepdims=True)
 
 
 def outputs(layer: AttentionWeights, points: Array) -> Array:
