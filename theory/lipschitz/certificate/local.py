@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_between, as_choice, as_points, as_positive
+from theory._validate import as_choice, as_points, as_positive
 from theory.engine import quiet_blas
 from theory.evidence import Interval, exact, norm
 from theory.evidence.norm_bounds import norm_bound
@@ -33,7 +33,7 @@ from theory.lipschitz.certificate.many import many_head, norms_of_many
 from theory.lipschitz.certificate.progress import tell
 from theory.lipschitz.certificate.reach import UNHELD, HeadSizes, held, moves, own_reach, quick_reach
 from theory.lipschitz.certificate.tangents import factor_of, laws_of
-from theory.lipschitz.certificate.turned import PAIRS, Turns, turn, turns_at, turns_of
+from theory.lipschitz.certificate.turned import PAIRS, Turns, turn, turned_size, turns_at, turns_of
 from theory.lipschitz.certificate.weights import Array, AttentionWeights, as_attention_weights, in_range
 
 PLACES = ("mean", "max", "frobenius")
@@ -46,7 +46,6 @@ _STEPS = 40  # taken: of the ascent, which is valid wherever it ends
 _FLOORS = (2.0**-30, 2.0**-10, 2.0**-4)  # taken: terms that vanish count as such shares of the largest; all are valid
 _CLOSE = 1e-6  # taken: an enclosure this narrow is not improved
 _GROWTH = 2.0  # taken: a reach is chosen at which bounds are this many times the norm
-_BASES = (math.nextafter(1.0, 2.0), 2.0**40)  # taken: of rotary positions, far above those in use
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +159,8 @@ def certify_at(
         raise ValueError(
             f"tokens: expected n * n * heads of at most {_ROOM}, got {len(points)} tokens and {layer.heads} heads"
         )
-    chosen = as_choice(pairs, "pairs", PAIRS)
-    size = _turned_size(layer, base)
+    chosen = as_choice(pairs, "pairs", tuple(PAIRS))
+    size = turned_size(layer, base)
     far = None if reach is None else as_positive(reach, "reach")
     n = len(points)
     small = n * n * max(layer.dim, len(layer.slice(0)), size) <= _ROOM
@@ -213,21 +212,6 @@ def _within(
             raise ValueError(f"reach: expected one within which float64 can hold the bound, got {reach!r}")
         rows.append(LocalRow(metric, size, own, most))
     return LocalCertificate(tuple(rows), longest, len(points))
-
-
-def _turned_size(layer: AttentionWeights, base: float | None) -> int:
-    """Return how many coordinates of a head positions turn."""
-    if base is None:
-        return 0
-    as_between(base, "base", *_BASES)
-    size = layer.w_query.shape[1]
-    if layer.score != "dot":
-        raise ValueError("base: expected dot products, whose queries and keys positions turn, got distances")
-    if size % 2:
-        raise ValueError(
-            f"base: expected an even number of coordinates of a head, which are turned in pairs, got {size}"
-        )
-    return int(size)
 
 
 class _Head(NamedTuple):

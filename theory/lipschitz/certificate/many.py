@@ -339,7 +339,7 @@ def _ascents(layer: AttentionWeights, states: list[HeadState], points: Array) ->
 
 def _middle(part: Any) -> Any:
     if isinstance(part, Turns):
-        return part._replace(cosines=part.cosines.mid, sines=part.sines.mid)
+        return part.middle()
     return getattr(part, "mid", part)
 
 

@@ -92,10 +92,10 @@ def laws_of(scores: Any, *, causal: bool) -> Any:
     return raw / raw.sum(axis=1, keepdims=True)
 
 
-def outputs(layer: AttentionWeights, points: Array) -> Array:
-    """Return the outputs of a layer, (n, d_out)."""
+def outputs(layer: AttentionWeights, points: Array, turns: Turns | None = None) -> Array:
+    """Return the outputs of a layer, (n, d_out), whose tokens are turned by their positions or not."""
     total = points if layer.residual else np.zeros((len(points), layer.slice(0).shape[0]))
-    for head, state in enumerate(head_states(layer, points)):
+    for head, state in enumerate(head_states(layer, points, turns)):
         total = total + (state.laws @ state.values) @ layer.slice(head).T
     return np.asarray(total)
 
@@ -134,15 +134,22 @@ def pull_back(layer: AttentionWeights, states: list[HeadState], cotangent: Array
     return np.asarray(total)
 
 
-def spectrum(layer: AttentionWeights, points: Array, *, largest: int = _LARGEST) -> Spectrum:
+def spectrum(
+    layer: AttentionWeights, points: Array, turns: Turns | None = None, *, largest: int = _LARGEST
+) -> Spectrum:
     """Return singular values of the Jacobian at tokens: all if it is small, else the largest."""
     n, d = points.shape
     rows, columns = n * layer.slice(0).shape[0], n * d
+    states = head_states(layer, points, turns)
     if max(rows, columns) <= _DENSE:
-        blocks = restricted_jacobian(layer, points, np.ones(n), np.eye(d))
-        _, values, right = np.linalg.svd(blocks.transpose(0, 2, 1, 3).reshape(rows, columns), full_matrices=False)
+        if turns is None:
+            blocks = restricted_jacobian(layer, points, np.ones(n), np.eye(d))
+            matrix = blocks.transpose(0, 2, 1, 3).reshape(rows, columns)
+        else:
+            ways = np.eye(columns).reshape(columns, n, d)
+            matrix = np.stack([push_forward(layer, states, way).ravel() for way in ways], axis=1)
+        _, values, right = np.linalg.svd(matrix, full_matrices=False)
         return Spectrum(np.asarray(values, dtype=np.float64), right[0].reshape(n, d), True)
-    states = head_states(layer, points)
     jacobian = LinearOperator(
         (rows, columns),
         matvec=lambda h: push_forward(layer, states, h.reshape(n, d)).ravel(),
@@ -165,5 +172,6 @@ def head_alone(layer: AttentionWeights, head: int) -> AttentionWeights:
         w_value=layer.w_value[one],
         w_out=layer.slice(head),
         b_query=None if layer.b_query is None else layer.b_query[one],
+        b_key=None if layer.b_key is None else layer.b_key[one],
         residual=False,
     )
