@@ -234,6 +234,7 @@ def test_bad_input_is_named():
         ({"tokens": TOKENS[:, :1]}, "tokens: expected"),
         ({"tokens": TOKENS * 1e80}, "tokens: expected sizes"),
         ({"layers": 0}, "layers: expected"),
+        ({"tokens": TOKENS * 1e60, "w_value": 1e60 * PLAIN}, "tokens: expected ones whose outputs are within 1e"),
         ({"w_key": np.ones((3, 2))}, "w_key: expected"),
     ):
         with pytest.raises(ValueError, match=words):

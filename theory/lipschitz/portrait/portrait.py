@@ -150,11 +150,14 @@ def portray(
     chosen = as_choice(pairs, "pairs", tuple(PAIRS))
     size = turned_size(layer, base)
     turns = None if base is None else turns_at(len(points), size, base, chosen).middle()
+    with np.errstate(all="ignore"):
+        after = tangents.outputs(layer, points, turns)
+    if not np.abs(after).max() < _FAR:
+        raise ValueError(f"tokens: expected ones whose outputs are within {_FAR:g}, got others")
     states = tangents.head_states(layer, points, turns)
     maps = np.stack([state.laws for state in states])
     found = tangents.spectrum(layer, points, turns)
     sensitive = int(np.linalg.norm(found.worst, axis=1).argmax())
-    after = tangents.outputs(layer, points, turns)
     plane = main_plane(after)
     followed = tuple(np.argsort(-maps[:, :, sensitive].mean(axis=0), kind="stable")[:_SHOWN].tolist())
     ellipses = np.stack([_ellipse(layer, points, states, plane, i, sensitive) for i in followed])
