@@ -33,6 +33,7 @@ from theory.lipschitz.certificate.detour import detours
 from theory.lipschitz.certificate.feed_forward import FeedForwardNorms
 from theory.lipschitz.certificate.normalised import FAR, TokenNorm, fold
 from theory.lipschitz.certificate.progress import tell
+from theory.lipschitz.certificate.tangents import factor_of
 from theory.lipschitz.certificate.upper_bounds import UpperBound, above
 from theory.lipschitz.certificate.weights import AttentionWeights, Norms, in_range
 from theory.lipschitz.depth import BallBound, Bound, composed_bound, residual_bound
@@ -393,8 +394,6 @@ def _folded(layer: AttentionWeights, norm: TokenNorm, *, turned: bool) -> tuple[
     changes: Any = {name: np.array(kept) for name, kept in folded.items()} | biases
     changed = replace(layer, **changes)
     norms = _with_detours(changed, changed.norms(turned=turned), turned=turned)
-    root = Interval.exactly(layer.w_query.shape[1]).sqrt()
-    factor = 1.0 / root if layer.scale is None else Interval.exactly(layer.scale)
 
     def charged(found: tuple[Interval, ...], *parts: list[Interval], times: float = 4.0) -> tuple[Interval, ...]:
         slack = [Interval.exactly(times * unit)] * len(found)
@@ -402,7 +401,7 @@ def _folded(layer: AttentionWeights, norm: TokenNorm, *, turned: bool) -> tuple[
             slack = [one * size for one, size in zip(slack, each, strict=True)]
         return tuple(Interval(0.0, (one + more).hi, one.kind) for one, more in zip(found, slack, strict=True))
 
-    same = [factor] * layer.heads
+    same = [factor_of(layer)] * layer.heads
     outs = [_size(layer.slice(head)) for head in range(layer.heads)]
     queries, keys, values = (sizes[name] for name in ("w_query", "w_key", "w_value"))
     ones = [Interval.exactly(1.0)] * layer.heads

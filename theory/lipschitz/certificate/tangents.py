@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
 
-from theory.evidence import Interval
+from theory.evidence import Interval, is_enclosed
 from theory.lipschitz.certificate.ascent import restricted_jacobian
 from theory.lipschitz.certificate.turned import Turns, turn
 from theory.lipschitz.certificate.weights import Array, AttentionWeights
@@ -55,8 +55,6 @@ class Spectrum(NamedTuple):
 
 def head_states(layer: AttentionWeights, points: Array, turns: Turns | None = None) -> list[HeadState]:
     """Return what every head computes of tokens (n, d), whose positions turn them or not, in floats."""
-    n = len(points)
-    seen = np.tril(np.ones((n, n), dtype=bool)) if layer.causal else np.ones((n, n), dtype=bool)
     found = []
     for head in range(layer.heads):
         query, value = layer.w_query[head], layer.w_value[head]
@@ -70,9 +68,7 @@ def head_states(layer: AttentionWeights, points: Array, turns: Turns | None = No
         if layer.score == "distance":  # the rest is the same for all keys
             scores = 2.0 * scores - np.square(k).sum(axis=1) / layer.divisor
             value = value @ query.T @ (query / layer.divisor)
-        scores = np.where(seen, scores, -np.inf)
-        raw = np.exp(scores - scores.max(axis=1, keepdims=True))
-        laws = raw / raw.sum(axis=1, keepdims=True)
+        laws = laws_of(scores, causal=layer.causal)
         found.append(HeadState(q, k, points @ value.T, laws, value, 1.0 / layer.divisor, turns))
     return found
 
@@ -84,11 +80,12 @@ def factor_of(layer: AttentionWeights) -> Interval:
     return 1.0 / Interval.exactly(layer.w_query.shape[1]).sqrt()
 
 
-def laws_of(scores: Any, *, causal: bool) -> Any:
-    """Enclose the weights of scores, shape (n, n)."""
+def laws_of(scores: Any, *, causal: bool, masses: Array | None = None) -> Any:
+    """Return the weights of scores, shape (n, n), in floats or enclosures, for keys of masses, or of equal ones."""
     seen = np.tril(np.ones(scores.shape)) if causal else np.ones(scores.shape)
-    shift = np.where(seen > 0.0, scores.mid, -np.inf).max(axis=1, keepdims=True)
-    raw = np.exp((scores - shift) * seen) * seen
+    middle = scores.mid if is_enclosed(scores) else scores
+    shift = np.where(seen > 0.0, middle, -np.inf).max(axis=1, keepdims=True)
+    raw = np.exp((scores - shift) * seen) * (seen if masses is None else seen * masses)
     return raw / raw.sum(axis=1, keepdims=True)
 
 
