@@ -184,6 +184,9 @@ def test_rotary_positions_are_those_of_a_loop(pairs, causal, monkeypatch):
     ball, near, heads, layer = (level.value for level in found.levels)
     assert ball >= near >= layer
     assert heads >= layer == found.singular[0]
+    masks = np.repeat(np.eye(2), 4, axis=1)
+    alone = [portray(**given | {"w_out": mask * given["w_out"]}, tokens=points, **options) for mask in masks]
+    assert heads == pytest.approx(sum(one.singular[0] for one in alone), rel=1e-9, abs=0.0)
     assert certify_at(points, **given, **options).row("frobenius").norm.hi == pytest.approx(layer, rel=1e-9, abs=0.0)
     monkeypatch.setattr(tangents, "_DENSE", 1)
     applied = portray(**given, tokens=points, **options).singular
