@@ -266,7 +266,9 @@ def test_scores_that_no_enclosure_holds(capsys, tmp_path):
     drawn = {name: RNG.normal(size=(20, 20)) for name in ("w_query", "w_key", "w_value")}
     np.savez(tmp_path / "large.npz", **drawn | {"w_query": 1e28 * drawn["w_query"]})
     np.save(tmp_path / "tokens.npy", RNG.normal(size=(300, 20)))
-    refused(capsys, "tokens: expected scores that float64", tmp_path / "large.npz", "--tokens", tmp_path / "tokens.npy")
+    refused(
+        capsys, "tokens: expected ones at which float64", tmp_path / "large.npz", "--tokens", tmp_path / "tokens.npy"
+    )
 
 
 def test_tokens_of_more_than_double_precision(capsys, npz, tmp_path):

@@ -147,6 +147,9 @@ def _look_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--layers", type=int, default=6, metavar="K", help="how often the layer is applied (default: 6)"
     )
+    parser.add_argument("--rotary", action="store_true", help="positions turn queries and keys, in the order of tokens")
+    parser.add_argument("--base", type=float, metavar="B", help="of rotary positions (often 10000)")
+    parser.add_argument("--pairs", help="coordinates they turn together: halves (default: k, k + d/2) or neighbours")
     parser.add_argument("--format", default="svg", metavar="F,F", help="any of svg, png and pdf (default: svg)")
 
 

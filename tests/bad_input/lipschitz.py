@@ -181,7 +181,8 @@ VALID = {
     "certificate.AttentionWeights.norms": {"self": LAYER, "turned": True},
     "certificate.AttentionWeights.mean_map": {"self": LAYER},
     "portrait.portray": {
-        **WEIGHTS, "tokens": X, "w_out": SQUARE, "b_query": np.array([0.5, -0.25]), "scale": 0.5, **MADE, "layers": 2,
+        **WEIGHTS, "tokens": X, "w_out": SQUARE, "b_query": np.array([0.5, -0.25]), "b_key": np.array([0.5, 0.75]),
+        "scale": 0.5, **MADE, "base": 100.0, "pairs": "halves", "layers": 2,
     },
     "witnesses.far_atom": {"alpha": 0.75, "mass": 0.25},
     "witnesses.straining_mass": {"alpha": 0.75},

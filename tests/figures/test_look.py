@@ -51,6 +51,24 @@ def test_the_command_writes_all_pictures_and_their_numbers(capsys, files):
     assert (files / "out" / "maps.svg").read_bytes() == first
 
 
+def test_rotary_positions_from_a_file(capsys, files):
+    """The key bias of a file is read, and what is drawn is what Python draws of the same base."""
+    biases = {"b_query": RNG.normal(size=4), "b_key": RNG.normal(size=4)}
+    np.savez(files / "biased.npz", **WEIGHTS, **biases)
+    options = ("--heads", 2, "--rotary", "--base", 100, "--pairs", "neighbours", "--layers", 2)
+    status, shown, _ = run(capsys, files, *options, weights="biased.npz")
+    assert status == 0
+    assert "plane k is coordinates 2 k and 2 k + 1, base 100.0" in shown
+    found = json.loads((files / "out" / "look.json").read_text())
+    turned = {"heads": 2, "base": 100.0, "pairs": "neighbours", "layers": 2}
+    same = look(files / "biased.npz", TOKENS, out=files / "again", **turned)
+    np.testing.assert_array_equal(found["entropy"], same.entropy)
+    np.testing.assert_array_equal(found["paths"], same.paths)
+    np.testing.assert_array_equal(same.maps, portray(**WEIGHTS, **biases, tokens=TOKENS, **turned).maps)
+    still = portray(**WEIGHTS, **biases, tokens=TOKENS, heads=2)
+    assert np.abs(same.maps - still.maps).max() > 0.01
+
+
 def test_three_lines_of_python(tmp_path):
     found = look(FLAT, TOKENS, out=tmp_path / "flat", heads=2)
     np.testing.assert_allclose(found.entropy, math.log(7.0), rtol=1e-14, atol=0.0)
@@ -132,6 +150,12 @@ def test_extreme_layers_are_drawn(tmp_path):
         ({}, ["--heads", "3"], "w_query: expected a multiple of 3 rows"),
         ({}, ["--format", "gif"], "formats: expected one of svg, png, pdf"),
         ({}, ["--layers", "0"], "layers: expected"),
+        ({}, ["--rotary"], "--base: expected that of the rotary positions"),
+        ({}, ["--rotary", "--base", "1"], "base: expected a number between"),
+        ({}, ["--rotary", "--base", "9", "--heads", "4"], "base: expected an even number of coordinates"),
+        ({}, ["--rotary", "--base", "9", "--pairs", "all"], "pairs: expected one of halves, neighbours"),
+        ({}, ["--base", "100"], "--base: expected with --rotary only"),
+        ({}, ["--pairs", "halves"], "--pairs: expected with --rotary only"),
         ({}, ["--score", "cosine"], "score: expected one of dot, distance"),
         ({}, ["--names", "w_query"], "--names: expected NAME=KEY"),
     ],

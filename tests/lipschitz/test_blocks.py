@@ -137,6 +137,16 @@ def test_activations(name):
         assert 1.0 - SLOPES[name] - 1e-15 <= rise <= SLOPES[name]
 
 
+def test_numbers_of_the_form_by_tanh_are_enclosed():
+    """Neither is a float: rounded to one they would be off by up to half a unit of the last place."""
+    mpmath.mp.dps = 30
+    root, cube = feed_forward._tanh_numbers()
+    assert root.lo < mpmath.sqrt(2 / mpmath.pi) < root.hi
+    assert Fraction(cube.lo) < Fraction("0.044715") < Fraction(cube.hi)
+    assert cube.lo < 0.044715 < cube.hi
+    assert max(root.width, cube.width) <= 2.0**-51
+
+
 def test_largest_slopes_are_proved():
     """Over a box by branch and bound; beyond it slopes are between those at its end and one."""
     silu = "(1 + t * (1 - 1 / (1 + exp(-t)))) / (1 + exp(-t))"
@@ -386,6 +396,61 @@ def test_no_blocks():
     other = weights(d=3)
     with pytest.raises(ValueError, match="blocks: expected tokens of 4 numbers in all"):
         certify_blocks([weights(), other], eps=0.1, activation="relu")
+
+
+@pytest.mark.parametrize("gate", [False, True])
+@pytest.mark.parametrize("d", [1, 3])
+def test_entries_of_any_size_in_range_are_bounded(d, gate):
+    """Gains fold matrices to products of entries that are out of the range of one, of which norms are known as well."""
+    small = weights(d=d, gate=gate)
+    sizes = {"gain_2": 1e69, "w_up": 1e30, "w_down": 1e-60, "shift_2": 0.0, "b_up": 0.0}
+    far = small | {name: array * sizes.get(name, 1.0) for name, array in small.items()}
+    same = small | {name: 0.0 * small[name] for name in ("shift_2", "b_up")}
+    found, plain = (
+        certify_blocks(block, kind="rms", eps=0.1, activation="relu", search=False) for block in (far, same)
+    )
+    power = 108 if gate else 39  # with a gate, that of its matrix enters as well
+    assert found.layers[0].feed_forward == pytest.approx(plain.layers[0].feed_forward * 10.0**power, rel=1e-9, abs=0.0)
+
+
+@pytest.mark.parametrize("scales", [(300,), (-600,), (-900,), (600, -600), (-300, -500)])
+@pytest.mark.parametrize("shape", [(3, 4, 5), (130, 131, 132)])
+def test_norms_out_of_range(shape, scales):
+    rng = np.random.default_rng(0)
+    drawn = [rng.normal(size=shape[k : k + 2]) for k in range(len(scales))]
+    far = [np.ldexp(matrix, scale) for matrix, scale in zip(drawn, scales, strict=True)]
+    truth = mpmath.ldexp(norm(drawn[0] if len(drawn) == 1 else drawn[0] @ drawn[1]), sum(scales))
+    assert truth <= feed_forward._norm(*far).hi <= truth * 1.001
+    assert feed_forward._norm(np.array([[1.0, 1e-200], [1e-300, 0.5]]), np.eye(2)).hi == pytest.approx(
+        1.0, rel=1e-9, abs=0.0
+    )
+    assert feed_forward._norm(np.array([[math.inf]])).hi == math.inf
+    size = math.ldexp(norm(drawn[0].reshape(1, -1)), 900)
+    assert size * (1.0 - 1e-15) <= feed_forward._frobenius(np.ldexp(drawn[0], 900)).hi <= size * (1.0 + 1e-9)
+
+
+def test_numbers_that_leave_float64_are_named(recwarn):
+    """No constant is certified of floats that are none, and no library speaks in its place."""
+    wide = {
+        "w_query": np.zeros((2, 2)),
+        "w_key": np.zeros((2, 2)),
+        "w_value": np.diag([1e70, -1e70]),
+        "w_out": np.eye(2),
+    }
+    with pytest.raises(ValueError, match="tokens: expected ones that float64 can take through the blocks"):
+        certify_blocks(wide | {"w_out": 1e70 * np.eye(2)}, tokens=[[1e60, 1.0]], norm="post", eps=0.1, search=False)
+    block = weights(gate=True, bias=False, size=1e69) | {"gain_2": 1e69 * np.ones(4)}
+    with pytest.raises(ValueError, match="blocks: expected constants that float64 can hold"):
+        certify_blocks(block, eps=0.1, activation="silu")
+    steep = weights(gate=True, bias=False, size=1e30)
+    for activation in SLOPES:
+        found = certify_blocks(steep, eps=0.1, activation=activation, n=2, rng=np.random.default_rng(0))
+        assert found.row("max").constant > (found.row("max").lower or 0.0)
+    hot = weights(bias=False) | {"w_up": 1e60 * np.ones((6, 4))}
+    assert (
+        certify_blocks(hot, tokens=-np.eye(4), norm="none", activation="silu", search=False).row("max").constant > 1e50
+    )
+    assert not recwarn.list
 
 
 def test_folds_that_are_rounded_short_are_covered(monkeypatch):

@@ -15,6 +15,7 @@ from theory.lipschitz.certificate.comparison import compare
 from theory.lipschitz.certificate.local import PLACES
 from theory.lipschitz.certificate.tangents import HeadState, head_states, push_forward
 from theory.lipschitz.certificate.turned import turns_at, turns_of
+from theory.lipschitz.certificate.weights import SCORES
 
 RNG = np.random.default_rng(3)
 WEIGHTS = {name: 0.5 * RNG.normal(size=(4, 3)) for name in ("w_query", "w_key", "w_value")} | {
@@ -463,6 +464,26 @@ def test_rotary_positions(pairs, causal, monkeypatch):
         assert one.norm.lo * (1.0 - 1e-4) <= near.norm.lo <= near.norm.hi <= one.norm.hi * (1.0 + 1e-4)
         assert one.norm.lo <= other.norm.hi <= 5.0 * one.norm.hi
         assert 0.5 * one.norm.lo < other.norm.lo <= one.norm.hi
+
+
+@pytest.mark.parametrize("most", [(2048, 5120), (1, 5120), (1, 1)])  # a Jacobian in enclosures, of floats, and none
+@pytest.mark.parametrize(
+    ("score", "sizes"),
+    [("dot", (1e9, 1, 1)), ("dot", (1, 1e9, 1)), ("dot", (1e60, 1e60, 1)), *((s, (1, 1e60, 1e60)) for s in SCORES)],
+)
+def test_what_leaves_float64_is_refused_by_name(score, sizes, most, monkeypatch, recwarn):
+    """Scores of which rounding leaves nothing, or squares that overflow: in every way tokens are named."""
+    monkeypatch.setattr(local, "_MOST", most[0])
+    monkeypatch.setattr(local, "_STORED", most[1])
+    powers = dict(zip(WEIGHTS, (sizes[1], sizes[1], sizes[2], sizes[2]), strict=True))
+    weights = {name: powers[name] * array for name, array in WEIGHTS.items()}
+    if score == "distance":
+        weights["w_key"] = weights["w_query"]
+    with pytest.raises(ValueError, match="tokens: expected ones at which float64 can enclose the norms"):
+        certify_at(sizes[0] * TOKENS, **weights, heads=2, score=score)
+    here = certify_at(1e30 * TOKENS, **{**WEIGHTS, "w_query": 1e-60 * WEIGHTS["w_query"]}, heads=2)
+    assert all(0.0 < row.norm.lo <= row.norm.hi < row.bound < 100.0 for row in here.rows)
+    assert not recwarn.list
 
 
 def test_positions_that_cannot_be():

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from theory.evidence.enclosure import balls, exp, hull, precision
-from theory.lipschitz.certificate import tangents
+from theory.lipschitz.certificate import certify_at, tangents
 from theory.lipschitz.portrait import portrait as portraits, portray
-from theory.lipschitz.portrait.levels import radius_about
+from theory.lipschitz.portrait.levels import ball_about
 
 TOKENS = np.array([[1.0, 0.5], [-2.0, 0.25], [0.5, 3.0], [0.0, -1.0], [2.0, 2.0]])
 FLAT = np.zeros((2, 2))
@@ -137,6 +137,73 @@ def test_levels_bound_one_another(score, causal, residual):
         assert layer == found.singular[0]
 
 
+def turned_directly(given, points, base, pairs, causal):
+    """Maps (h, n, n) and outputs of rotary attention, token by token as it is printed."""
+    n, size = len(points), 4
+    turns = np.zeros((n, size, size))
+    for i, k in itertools.product(range(n), range(size // 2)):
+        first, second = (k, k + size // 2) if pairs == "halves" else (2 * k, 2 * k + 1)
+        angle = i * base ** (-2.0 * k / size)
+        turns[i, [first, second], [first, second]] = math.cos(angle)
+        turns[i, second, first], turns[i, first, second] = math.sin(angle), -math.sin(angle)
+    maps, outs = np.zeros((2, n, n)), np.zeros((n, 5))
+    for head in range(2):
+        rows = slice(head * size, (head + 1) * size)
+        for i in range(n):
+            seen = range(i + 1 if causal else n)
+            query = turns[i] @ (given["w_query"][rows] @ points[i] + given["b_query"][rows])
+            keys = [turns[j] @ (given["w_key"][rows] @ points[j] + given["b_key"][rows]) for j in seen]
+            raw = np.exp([query @ key / math.sqrt(size) for key in keys])
+            maps[head, i, : len(raw)] = raw / raw.sum()
+            values = given["w_value"][rows] @ (maps[head, i] @ points)
+            outs[i] += given["w_out"][:, rows] @ values
+    return maps, outs
+
+
+@pytest.mark.parametrize("pairs", ["halves", "neighbours"])
+@pytest.mark.parametrize("causal", [False, True])
+def test_rotary_positions_are_those_of_a_loop(pairs, causal, monkeypatch):
+    """Maps and outputs to rounding, singular values by differences of the loop, and constants above them."""
+    rng = np.random.default_rng(5)
+    given = {name: 0.5 * rng.normal(size=(8, 5)) for name in ("w_query", "w_key", "w_value")}
+    given |= {"w_out": rng.normal(size=(5, 8)), "b_query": rng.normal(size=8), "b_key": rng.normal(size=8)}
+    points = rng.normal(size=(6, 5))
+    options = {"heads": 2, "causal": causal, "base": 100.0, "pairs": pairs}
+    found = portray(**given, tokens=points, **options)
+    maps, outs = turned_directly(given, points, 100.0, pairs, causal)
+    np.testing.assert_allclose(found.maps, maps, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(found.centres, outs @ found.plane, rtol=1e-11, atol=1e-12)
+    step, jacobian = 1e-5, np.zeros((30, 30))
+    for k, way in enumerate(np.eye(30).reshape(30, 6, 5)):
+        ahead, behind = (turned_directly(given, points + side * way, 100.0, pairs, causal)[1] for side in (step, -step))
+        jacobian[:, k] = (ahead - behind).ravel() / (2.0 * step)
+    np.testing.assert_allclose(found.singular, np.linalg.svd(jacobian)[1], rtol=1e-7, atol=1e-8)
+    assert np.linalg.norm(jacobian @ found.worst.ravel()) == pytest.approx(found.singular[0], rel=1e-7, abs=0.0)
+    again = turned_directly(given, outs, 100.0, pairs, causal)[1]
+    assert found.spreads[2] == pytest.approx(math.sqrt(6 * again.var(axis=0).sum() / 6), rel=1e-9, abs=0.0)
+    ball, near, heads, layer = (level.value for level in found.levels)
+    assert ball >= near >= layer
+    assert heads >= layer == found.singular[0]
+    masks = np.repeat(np.eye(2), 4, axis=1)
+    alone = [portray(**given | {"w_out": mask * given["w_out"]}, tokens=points, **options) for mask in masks]
+    assert heads == pytest.approx(sum(one.singular[0] for one in alone), rel=1e-9, abs=0.0)
+    assert certify_at(points, **given, **options).row("frobenius").norm.hi == pytest.approx(layer, rel=1e-9, abs=0.0)
+    monkeypatch.setattr(tangents, "_DENSE", 1)
+    applied = portray(**given, tokens=points, **options).singular
+    np.testing.assert_allclose(applied, found.singular[: applied.size], rtol=1e-9, atol=1e-12)
+
+
+def test_an_origin_that_moves_is_a_bias_of_rotary_queries_and_keys():
+    tokens, small = TOKENS + 5.0, 0.1 * PLAIN
+    centre = ball_about(tokens)[0]
+    given = {"w_query": small, "w_key": small, "w_value": PLAIN, "base": 100.0}
+    found = portray(**given, tokens=tokens)
+    moved = portray(**given, tokens=tokens - centre, b_query=small @ centre, b_key=small @ centre)
+    np.testing.assert_allclose(found.maps, moved.maps, rtol=1e-12, atol=0.0)
+    assert found.levels[1].value == pytest.approx(moved.levels[0].value, rel=1e-9, abs=0.0)
+    assert found.levels[3].value <= found.levels[1].value < 0.9 * found.levels[0].value
+
+
 def test_tokens_far_from_the_origin_are_known_better_than_their_ball():
     """Moved by a hundred, tokens have the same attention to one another under a form that sees differences only."""
     near = portray(PLAIN, FLAT, PLAIN, TOKENS + 100.0)
@@ -147,11 +214,13 @@ def test_tokens_far_from_the_origin_are_known_better_than_their_ball():
 
 
 def test_the_radius_about_tokens_holds_them():
-    assert radius_about(np.array([[0.0, 0.0], [2.0, 0.0]])) == pytest.approx(1.0, rel=1e-2, abs=0.0)
+    assert ball_about(np.array([[0.0, 0.0], [2.0, 0.0]]))[1] == pytest.approx(1.0, rel=1e-2, abs=0.0)
     for seed in range(5):
         cloud = np.random.default_rng(seed).normal(size=(7, 3)) + 5.0
         half = max(np.linalg.norm(a - b) for a in cloud for b in cloud) / 2.0
-        assert half <= radius_about(cloud) <= 1.3 * half
+        centre, radius = ball_about(cloud)
+        assert half <= radius <= 1.3 * half
+        assert np.linalg.norm(cloud - centre, axis=1).max() <= radius
 
 
 def test_outputs_of_another_dimension_are_shown_alone():
@@ -168,6 +237,7 @@ def test_bad_input_is_named():
         ({"tokens": TOKENS[:, :1]}, "tokens: expected"),
         ({"tokens": TOKENS * 1e80}, "tokens: expected sizes"),
         ({"layers": 0}, "layers: expected"),
+        ({"tokens": TOKENS * 1e60, "w_value": 1e60 * PLAIN}, "tokens: expected ones whose outputs are within 1e"),
         ({"w_key": np.ones((3, 2))}, "w_key: expected"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -29,6 +29,18 @@ def test_steps_are_certificates_and_portraits():
     assert second.portrait.levels == portray(**weights, tokens=TOKENS, residual=True).levels
 
 
+def test_rotary_layers_are_certified_for_all_positions():
+    given = {**FLAT, "w_query": np.eye(2), "b_key": np.array([0.5, -0.5])}
+    (step,) = walk({"turned": given}, base=100.0, pairs="neighbours")
+    assert step.certificate.rotary
+    weights = {name: array for name, array in given.items() if name != "tokens"}
+    alone = certify(**weights, radius=step.certificate.radius, n=3, rotary=True)
+    assert [row.constant for row in step.certificate.rows] == [row.constant for row in alone.rows]
+    assert step.portrait.turns is not None
+    assert step.portrait.levels[0].value == pytest.approx(alone.row("frobenius").constant, rel=1e-9, abs=0.0)
+    assert step.portrait.levels[3].value <= alone.row("frobenius").constant
+
+
 def test_trained_layers_are_between_their_bounds():
     layers = trained_layers()
     assert list(layers) == ["moons 1", "moons 2", "digits 1", "digits 2"]

@@ -139,6 +139,10 @@ WIDTHS = [
     ("queries-that-stay", "certificate.local-rotary", HERE,
      "centred = by_query - (weights[:, :, np.newaxis] * by_query).sum(axis=1, keepdims=True)",
      "centred = 0.0 * by_query"),
+    ("origin-that-keys-do-not-see", "tests/lipschitz/test_portrait.py::test_an_origin_that_moves_is_a_bias_of_rotary"
+     "_queries_and_keys", "lipschitz/portrait/levels.py", "tilts=tilts, offsets=offsets", "offsets=offsets"),
+    ("biases-of-keys-kept-by-all-heads", "tests/lipschitz/test_portrait.py::test_rotary_positions_are_those_of_a_loop",
+     "lipschitz/certificate/tangents.py", "else layer.b_key[one]", "else layer.b_key"),
     ("sum-of-the-largest", CERTIFY_AT + "test_norms_are_those_of_the_jacobian", HERE,
      "share.sum() * np.maximum(", "share.max() * np.maximum("),
     ("largest-head-alone", "certificate.valid", UPPER, "above(math.fsum(parts))", "above(max(parts))"),

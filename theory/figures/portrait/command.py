@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from theory.figures.portrait.look import PICTURES, look
-from theory.lipschitz.certificate import parse_names, read_layer
+from theory.lipschitz.certificate import PAIRS, parse_names, read_layer
 
 
 def run_command(options: argparse.Namespace) -> str:
@@ -20,12 +21,17 @@ def run_command(options: argparse.Namespace) -> str:
         With one line that says what is wrong.
     """
     names = None if options.names is None else parse_names(options.names)
-    weights, notes = read_layer(options.file, names, convention=options.convention, score=options.score, rotary=False)
+    turned = _turned(options)
+    weights, notes = read_layer(
+        options.file, names, convention=options.convention, score=options.score, rotary=options.rotary
+    )
     given = {"heads": options.heads, "causal": options.causal, "residual": options.residual, "score": options.score}
     portrait = look(
         weights, _tokens(options.tokens), out=options.out, formats=options.format.split(","), scale=options.scale,
-        layers=options.layers, **given,
+        layers=options.layers, **given, **turned,
     )  # fmt: skip
+    if turned:
+        notes.append(PAIRS[turned["pairs"]].format(base=options.base))
     count, dim = portrait.tokens.shape
     entropy, effective = portrait.entropy.mean(), portrait.effective.mean()
     lines = [
@@ -39,6 +45,18 @@ def run_command(options: argparse.Namespace) -> str:
         *notes,
     ]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _turned(options: argparse.Namespace) -> dict[str, Any]:
+    """Return base and pairs of rotary positions, or nothing without them."""
+    if options.rotary:
+        if options.base is None:
+            raise ValueError("--base: expected that of the rotary positions of the tokens, such as 10000, got none")
+        return {"base": options.base, "pairs": options.pairs or "halves"}
+    for name in ("base", "pairs"):
+        if getattr(options, name) is not None:
+            raise ValueError(f"--{name}: expected with --rotary only, whose positions it is of")
+    return {}
 
 
 def _tokens(path: Path) -> np.ndarray:

@@ -46,7 +46,8 @@ def look(
     formats : sequence of str
         Any of svg, png and pdf.
     options
-        ``heads``, ``causal``, ``residual``, ``score``, ``scale`` and ``layers``, as :func:`portray` has them.
+        ``heads``, ``causal``, ``residual``, ``score``, ``scale``, ``base``, ``pairs`` and ``layers``, as
+        :func:`portray` has them.
 
     Returns
     -------
@@ -65,7 +66,7 @@ def look(
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"out: expected a folder, got the file {folder}")
-    arrays = _arrays(weights, str(options.get("score", "dot")))
+    arrays = _arrays(weights, str(options.get("score", "dot")), rotary=options.get("base") is not None)
     if "norm" in arrays:
         raise ValueError(
             "weights: expected a layer of attention, got a block around one, whose norms and feed-forward part are not "
@@ -92,11 +93,11 @@ def as_json(portrait: Portrait) -> str:
     return json.dumps({**more, "levels": levels, **found}, indent=1, allow_nan=False) + "\n"
 
 
-def _arrays(weights: Any, score: str) -> dict[str, Any]:
+def _arrays(weights: Any, score: str, *, rotary: bool) -> dict[str, Any]:
     if isinstance(weights, Mapping):
         return dict(weights)
     if isinstance(weights, (str, Path)):
-        return read_weights(Path(weights), score=score)
+        return read_weights(Path(weights), score=score, rotary=rotary)
     if hasattr(weights, "state_dict"):
         from theory.metric.torch import module_weights  # noqa: PLC0415  it needs PyTorch
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         parse_names as parse_names,
         run_command as run_command,
     )
+    from theory.lipschitz.certificate.turned import PAIRS as PAIRS
     from theory.lipschitz.certificate.weights import (
         AttentionWeights as AttentionWeights,
         as_attention_weights as as_attention_weights,

@@ -6,7 +6,6 @@ r"""One block of a transformer: a norm, attention and a feed-forward part, each 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,10 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from theory._validate import as_choice, as_flag, as_vector
-from theory.evidence import Kind, exact, is_enclosed, within
+from theory.evidence import Kind, is_enclosed, within
 from theory.evidence.roundoff import gamma
 from theory.lipschitz.certificate.feed_forward import FeedForwardWeights, as_feed_forward
 from theory.lipschitz.certificate.normalised import TokenNorm, as_token_norm
+from theory.lipschitz.certificate.tangents import factor_of, laws_of
 from theory.lipschitz.certificate.weights import Array, AttentionWeights, as_attention_weights, in_range
 
 ORDERS = ("pre", "post", "none")
@@ -97,8 +97,7 @@ class Block:
 
 def attended(layer: AttentionWeights, x: Any, masses: Array | None) -> Any:
     """Return the outputs of attention without biases of values and outputs, in floats or enclosures."""
-    root = 1.0 / np.sqrt(exact(float(layer.w_query.shape[1])) if is_enclosed(x) else float(layer.w_query.shape[1]))
-    factor = root if layer.scale is None else layer.scale
+    factor = factor_of(layer) if is_enclosed(x) else 1.0 / layer.divisor
     total: Any = 0.0
     for head in range(layer.heads):
         query, key, value = layer.w_query[head].T, layer.w_key[head].T, layer.w_value[head].T
@@ -111,11 +110,7 @@ def attended(layer: AttentionWeights, x: Any, masses: Array | None) -> Any:
             else:
                 apart = q[:, np.newaxis] - q[np.newaxis]
                 scores = -((apart * apart).sum(axis=2) * factor)
-            seen = np.tril(np.ones((len(x),) * 2)) if layer.causal else np.ones((len(x),) * 2)
-            middle = scores.mid if is_enclosed(scores) else scores
-            shift = np.where(seen > 0.0, middle, -math.inf).max(axis=1, keepdims=True)
-            raw = np.exp((scores - shift) * seen) * (seen * masses)
-            mean = (raw / raw.sum(axis=1, keepdims=True)) @ x
+            mean = laws_of(scores, causal=layer.causal, masses=masses) @ x
         if layer.score == "distance":
             mean = ((mean @ query) @ layer.w_query[head]) * factor
         part = mean @ value

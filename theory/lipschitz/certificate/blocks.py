@@ -33,6 +33,7 @@ from theory.lipschitz.certificate.detour import detours
 from theory.lipschitz.certificate.feed_forward import FeedForwardNorms
 from theory.lipschitz.certificate.normalised import FAR, TokenNorm, fold
 from theory.lipschitz.certificate.progress import tell
+from theory.lipschitz.certificate.tangents import factor_of
 from theory.lipschitz.certificate.upper_bounds import UpperBound, above
 from theory.lipschitz.certificate.weights import AttentionWeights, Norms, in_range
 from theory.lipschitz.depth import BallBound, Bound, composed_bound, residual_bound
@@ -239,9 +240,11 @@ def certify_blocks(
         raise ValueError(f"n: expected at most {_MOST} tokens, got {count}")
     generator = np.random.default_rng(_SEED) if rng is None else as_generator(rng, "rng")
     found = {}
-    layers, products = _bounded(stack, Interval.exactly(FAR if size is None else size), count, turned=turned)
-    if as_flag(search, "search"):
-        found = search_pairs(generator, stack, size, count, turned=turned, tokens=points)
+    searched = as_flag(search, "search")
+    with np.errstate(all="ignore"):  # what leaves float64 is infinite, refused, or no pair that counts
+        layers, products = _bounded(stack, Interval.exactly(FAR if size is None else size), count, turned=turned)
+        if searched:
+            found = search_pairs(generator, stack, size, count, turned=turned, tokens=points)
     rows = tuple(_whole(metric, layers, products, found.get(metric), count) for metric in METRICS)
     first = stack[0]
     return BlockCertificate(
@@ -272,13 +275,15 @@ def _observed(stack: list[Block], points: Any) -> list[Block]:
     x = points
     for block in stack:
         entering: list[Any] = []
-        x = block(x, np.ones(len(x)), spreads=entering)
-        if not np.isfinite(x).all():
-            raise ValueError("tokens: expected ones that float64 can take through the blocks, got others")
         norms = [norm for norm in (block.first, block.second) if norm is not None]
+        with np.errstate(all="ignore"):
+            x = block(x, np.ones(len(x)), spreads=entering)
+            spreads = [norm.spread(rows) for norm, rows in zip(norms, entering, strict=True)]
+        if not all(np.isfinite(found).all() for found in (x, *spreads)):
+            raise ValueError("tokens: expected ones that float64 can take through the blocks, got others")
         floors = [
-            replace(norm, least=max(norm.least, float(norm.spread(rows).min()) * (1.0 - 1e-6)))
-            for norm, rows in zip(norms, entering, strict=True)
+            replace(norm, least=max(norm.least, float(spread.min()) * (1.0 - 1e-6)))
+            for norm, spread in zip(norms, spreads, strict=True)
         ]
         changes: Any = dict(zip(("first", "second"), floors, strict=False))
         seen.append(replace(block, **changes))
@@ -389,8 +394,6 @@ def _folded(layer: AttentionWeights, norm: TokenNorm, *, turned: bool) -> tuple[
     changes: Any = {name: np.array(kept) for name, kept in folded.items()} | biases
     changed = replace(layer, **changes)
     norms = _with_detours(changed, changed.norms(turned=turned), turned=turned)
-    root = Interval.exactly(layer.w_query.shape[1]).sqrt()
-    factor = 1.0 / root if layer.scale is None else Interval.exactly(layer.scale)
 
     def charged(found: tuple[Interval, ...], *parts: list[Interval], times: float = 4.0) -> tuple[Interval, ...]:
         slack = [Interval.exactly(times * unit)] * len(found)
@@ -398,7 +401,7 @@ def _folded(layer: AttentionWeights, norm: TokenNorm, *, turned: bool) -> tuple[
             slack = [one * size for one, size in zip(slack, each, strict=True)]
         return tuple(Interval(0.0, (one + more).hi, one.kind) for one, more in zip(found, slack, strict=True))
 
-    same = [factor] * layer.heads
+    same = [factor_of(layer)] * layer.heads
     outs = [_size(layer.slice(head)) for head in range(layer.heads)]
     queries, keys, values = (sizes[name] for name in ("w_query", "w_key", "w_value"))
     ones = [Interval.exactly(1.0)] * layer.heads

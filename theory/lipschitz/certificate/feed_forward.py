@@ -44,7 +44,9 @@ from theory.lipschitz.certificate.weights import _SPECTRAL, Array, in_range, pro
 SLOPES = {"relu": 1.0, "gelu": 1.128904145185155, "gelu-tanh": 1.128993068658772, "silu": 1.099839320128867}
 Rows: TypeAlias = Any  # floats, or enclosures
 _LARGE = 128  # taken: Gram matrices of smaller ones save nothing
-_CUBE = 0.044715  # of the paper on GELU
+_FLAT = 30.0  # taken: beyond it the error function is one to far less than the step by which its ends are rounded
+_DROPPED = 1e-60  # taken: smaller entries beside one of at least one are dropped, and charged
+_CUBE = "0.044715"  # of the paper on GELU
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,8 +90,16 @@ def activate(name: str, t: Rows) -> Rows:
         return t / (1.0 + np.exp(-t))
     if name == "gelu":
         return t * (0.5 * (1.0 + _error_function(t * (1.0 / np.sqrt(exact(2.0) if is_enclosed(t) else 2.0)))))
-    root = np.sqrt(2.0 / (exact(math.pi) if is_enclosed(t) else math.pi))
-    return 0.5 * t * (1.0 + np.tanh(root * (t + _CUBE * t * t * t)))
+    root, cube = _tanh_numbers() if is_enclosed(t) else (math.sqrt(2.0 / math.pi), float(_CUBE))
+    return 0.5 * t * (1.0 + np.tanh(root * (t + cube * t * t * t)))
+
+
+def _tanh_numbers() -> tuple[Interval, Interval]:
+    r"""Enclose :math:`\sqrt{2/\pi}` and the other number in the form of GELU by tanh, the decimal and its float."""
+    from theory.evidence.enclosure import ball, hull, precision  # noqa: PLC0415  balls load on first use
+
+    with precision():
+        return hull((1 / ball(0).acos()).sqrt()), hull(ball(_CUBE))
 
 
 def _error_function(t: Rows) -> Rows:
@@ -98,7 +108,8 @@ def _error_function(t: Rows) -> Rows:
     from theory.evidence.enclosure import ball_ends, balls, precision  # noqa: PLC0415  balls load on first use
 
     with precision():
-        low, high = (np.frompyfunc(lambda ball: ball.erf(), 1, 1)(balls(end)) for end in (t.lo, t.hi))
+        ends = (np.clip(end, -_FLAT, _FLAT) for end in (t.lo, t.hi))
+        low, high = (np.frompyfunc(lambda ball: ball.erf(), 1, 1)(balls(end)) for end in ends)
         least, most = ball_ends(low)[0], ball_ends(high)[1]
     return Intervals(least.reshape(t.shape), most.reshape(t.shape), t.kind)
 
@@ -157,9 +168,11 @@ class FeedForwardNorms:
         """Bound the norm of the output matrix times a diagonal of at most these sizes times a matrix that enters."""
         matrix, error = self._matrices[name]
         largest = float(most.max())
-        down = self.part.w_down * most
+        if not largest < math.inf:
+            return Interval(0.0, math.inf)
+        with np.errstate(over="ignore"):
+            down, inner = self.part.w_down * most, most[:, np.newaxis] * matrix
         outer = _charged(_norm(down), gamma(4) * _frobenius(down).hi) * self._sizes[name]
-        inner = most[:, np.newaxis] * matrix
         rows = _charged(_norm(inner), gamma(4) * _frobenius(inner).hi + (Interval.exactly(largest) * error).hi)
         return min(outer, self._down * rows, key=lambda size: size.hi)
 
@@ -178,6 +191,36 @@ class FeedForwardNorms:
 
 
 def _norm(*factors: Array) -> Interval:
+    r"""Bound the spectral norm of a matrix or of a product of two, whatever the size of their entries.
+
+    Out of the range of :func:`product_norm` every factor is divided by a power of two to entries below two, and those
+    below 1e-60 are dropped: of a product this loses at most 4e-60 times the root of the numbers of entries.
+    """
+    with np.errstate(all="ignore"):
+        sizes = [np.abs(f) for f in factors]
+        tops = [float(size.max()) for size in sizes]
+        if not sum(tops) < math.inf:
+            return Interval(0.0, math.inf)
+        if all(map(_fits, sizes if len(factors) == 2 else tops)):
+            return _norm_in_range(*factors)
+        units = [math.ldexp(1.0, math.frexp(top)[1] - 1) if top else 1.0 for top in tops]
+        parts = [f / unit for f, unit in zip(factors, units, strict=True)]
+        found = _norm_in_range(*(np.where(np.abs(part) < _DROPPED, 0.0, part) for part in parts))
+    found = _charged(found, 8.0 * _DROPPED * math.sqrt(math.prod(f.size for f in factors)))
+    for unit in units:
+        found = found * unit
+    return Interval(0.0, found.hi, found.kind)
+
+
+def _fits(sizes: Any) -> bool:
+    try:
+        in_range(sizes, "factors")
+    except ValueError:
+        return False
+    return True
+
+
+def _norm_in_range(*factors: Array) -> Interval:
     r"""Bound the spectral norm of a matrix or of a product of two, of large ones by the Gram matrix.
 
     A product of floats is off by at most :math:`\gamma_n|A|_F|B|_F`; that of M and its transpose by
@@ -200,10 +243,16 @@ def _norm(*factors: Array) -> Interval:
 
 def _charged(size: Interval, error: float) -> Interval:
     """Enlarge a norm by what the matrix may be off."""
-    return Interval(0.0, (size + error).hi, size.kind)
+    return Interval(0.0, (size + error).hi if error < math.inf else math.inf, size.kind)
 
 
 def _frobenius(matrix: Array) -> Interval:
+    top = float(np.abs(matrix).max())
+    if not top < math.inf:
+        return Interval(0.0, math.inf)
+    if not _fits(top):  # then squares leave float64, or its normal numbers
+        unit = math.ldexp(1.0, math.frexp(top)[1] - 1)
+        return _frobenius(matrix / unit) * unit
     size = float(np.sqrt((matrix * matrix).sum()))
     return Interval.within(size, size * gamma(matrix.size + 4))
 

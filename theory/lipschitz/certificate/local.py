@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_between, as_choice, as_points, as_positive
+from theory._validate import as_choice, as_points, as_positive
 from theory.engine import quiet_blas
 from theory.evidence import Interval, exact, norm
 from theory.evidence.norm_bounds import norm_bound
@@ -31,8 +31,9 @@ from theory.evidence.roundoff import U
 from theory.evidence.spectra import eigenvalues, spectral_norm
 from theory.lipschitz.certificate.many import many_head, norms_of_many
 from theory.lipschitz.certificate.progress import tell
-from theory.lipschitz.certificate.reach import HeadSizes, moves, own_reach, quick_reach
-from theory.lipschitz.certificate.turned import PAIRS, Turns, turn, turns_at, turns_of
+from theory.lipschitz.certificate.reach import UNHELD, HeadSizes, held, moves, own_reach, quick_reach
+from theory.lipschitz.certificate.tangents import factor_of, laws_of
+from theory.lipschitz.certificate.turned import PAIRS, Turns, turn, turned_size, turns_at, turns_of
 from theory.lipschitz.certificate.weights import Array, AttentionWeights, as_attention_weights, in_range
 
 PLACES = ("mean", "max", "frobenius")
@@ -45,7 +46,6 @@ _STEPS = 40  # taken: of the ascent, which is valid wherever it ends
 _FLOORS = (2.0**-30, 2.0**-10, 2.0**-4)  # taken: terms that vanish count as such shares of the largest; all are valid
 _CLOSE = 1e-6  # taken: an enclosure this narrow is not improved
 _GROWTH = 2.0  # taken: a reach is chosen at which bounds are this many times the norm
-_BASES = (math.nextafter(1.0, 2.0), 2.0**40)  # taken: of rotary positions, far above those in use
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,22 +159,25 @@ def certify_at(
         raise ValueError(
             f"tokens: expected n * n * heads of at most {_ROOM}, got {len(points)} tokens and {layer.heads} heads"
         )
-    chosen = as_choice(pairs, "pairs", PAIRS)
-    size = _turned_size(layer, base)
+    chosen = as_choice(pairs, "pairs", tuple(PAIRS))
+    size = turned_size(layer, base)
     far = None if reach is None else as_positive(reach, "reach")
     n = len(points)
     small = n * n * max(layer.dim, len(layer.slice(0)), size) <= _ROOM
     few = small and points.size <= _MOST
-    with quiet_blas():
-        if few or (small and n <= _LONGEST and n * max(layer.dim, len(layer.slice(0))) <= _STORED):
-            turns = turns_of(n, size, base, chosen) if base is not None else None
-            parts = [_head(layer, head, exact(points), turns) for head in range(layer.heads)]
-            norms, sizes = (_norms if few else _stored_norms)(layer, parts), [part.sizes for part in parts]
-        else:
-            turns = turns_at(n, size, base, chosen) if base is not None else None
-            many = [many_head(layer, head, exact(points), turns) for head in range(layer.heads)]
-            norms, sizes = norms_of_many(layer, many, points), [head.sizes for head in many]
-        return _within(norms, sizes, points, far, few)
+    try:
+        with quiet_blas(), np.errstate(all="ignore"):
+            if few or (small and n <= _LONGEST and n * max(layer.dim, len(layer.slice(0))) <= _STORED):
+                turns = turns_of(n, size, base, chosen) if base is not None else None
+                parts = [_head(layer, head, exact(points), turns) for head in range(layer.heads)]
+                norms, sizes = (_norms if few else _stored_norms)(layer, parts), [part.sizes for part in parts]
+            else:
+                turns = turns_at(n, size, base, chosen) if base is not None else None
+                many = [many_head(layer, head, exact(points), turns) for head in range(layer.heads)]
+                norms, sizes = norms_of_many(layer, many, points), [head.sizes for head in many]
+            return _within(norms, sizes, points, far, few)
+    except np.linalg.LinAlgError as fault:  # of matrices whose entries are not finite
+        raise ValueError(UNHELD) from fault
 
 
 def _within(
@@ -193,7 +196,7 @@ def _within(
     rows: list[LocalRow] = []
     for place, (metric, size) in enumerate(zip(PLACES, norms, strict=True)):
         if not size.hi < math.inf:
-            raise ValueError(f"tokens: expected ones at which float64 can enclose the norm ({metric}), got {points}")
+            raise ValueError(UNHELD)
 
         def bound(r: float, at: int = place, most: float = size.hi) -> float:
             return math.nextafter(most + moved(at, r), math.inf)
@@ -209,21 +212,6 @@ def _within(
             raise ValueError(f"reach: expected one within which float64 can hold the bound, got {reach!r}")
         rows.append(LocalRow(metric, size, own, most))
     return LocalCertificate(tuple(rows), longest, len(points))
-
-
-def _turned_size(layer: AttentionWeights, base: float | None) -> int:
-    """Return how many coordinates of a head positions turn."""
-    if base is None:
-        return 0
-    as_between(base, "base", *_BASES)
-    size = layer.w_query.shape[1]
-    if layer.score != "dot":
-        raise ValueError("base: expected dot products, whose queries and keys positions turn, got distances")
-    if size % 2:
-        raise ValueError(
-            f"base: expected an even number of coordinates of a head, which are turned in pairs, got {size}"
-        )
-    return int(size)
 
 
 class _Head(NamedTuple):
@@ -263,15 +251,16 @@ def _stored_norms(layer: AttentionWeights, parts: list[_Head]) -> tuple[Interval
     for part in parts:
         value, images, by_key = part.value.mid, part.images.mid, np.broadcast_to(part.by_key.mid, (n, n, dim))
         laws, own = part.sizes.weights.mid, part.own.mid
+        error = error + _block_errors(part, 2 * len(parts) + 4)
         for i in range(n):
             jacobian[i] += laws[i, :, np.newaxis] * (
                 value[:, np.newaxis] + images[i].T[:, :, np.newaxis] * by_key[i][np.newaxis]
             )
             jacobian[i, :, i] += own[i]
-        error = error + _block_errors(part, 2 * len(parts) + 4)
     if layer.residual:
         jacobian[range(n), :, range(n)] += np.eye(dim)
         error = error + np.eye(n) * (U * math.sqrt(dim))
+    held(jacobian)
     column, row = (error.sum(axis=axis).max() for axis in (0, 1))
     columns = _largest([_largest_sum(exact(jacobian[:, :, j])) for j in range(n)])
     rows = _largest([_largest_sum(exact(jacobian[i].transpose(1, 2, 0))) for i in range(n)])
@@ -290,17 +279,17 @@ def _block_errors(part: _Head, roundings: int) -> Any:
     """Bound how far blocks of the middles of one head, made and added in floats, are from its blocks; (n, n)."""
     value, weights = part.value, part.sizes.weights
     images, by_key = (_ends(x, 2) for x in (part.images, part.by_key))
-    size, off = (norm(exact(x.reshape(-1))) for x in (abs(value).hi, value.radius))
+    size, off = (norm(held(x.reshape(-1))) for x in (abs(value).hi, value.radius))
     whole = size + images[0] * by_key[0]
     moved = off + images[0] * by_key[1] + images[1] * by_key[0]
-    error = weights * moved + (exact(weights.radius) + abs(weights) * (roundings * U * (1.0 + 2.0**-20))) * whole
+    error = weights * moved + (held(weights.radius) + abs(weights) * (roundings * U * (1.0 + 2.0**-20))) * whole
     own = _ends(part.own.reshape(len(part.own), -1), 1)
     return error + np.eye(len(part.own)) * (own[1] + own[0] * (roundings * U * (1.0 + 2.0**-20)))
 
 
 def _ends(vectors: Any, axis: int) -> tuple[Any, Any]:
     """Return bounds of the lengths of vectors, and of how far from their middles they may be."""
-    return norm(exact(abs(vectors).hi), axis=axis), norm(exact(vectors.radius), axis=axis)
+    return norm(held(abs(vectors).hi), axis=axis), norm(held(vectors.radius), axis=axis)
 
 
 def _worst(matrix: Array) -> Array:
@@ -309,7 +298,7 @@ def _worst(matrix: Array) -> Array:
     for _ in range(_SWEEPS):
         pulled = matrix.T @ (matrix @ vector)
         size = float(np.linalg.norm(pulled))
-        if size == 0.0:
+        if not 0.0 < size < math.inf:
             break
         vector = pulled / size
     return vector
@@ -318,7 +307,7 @@ def _worst(matrix: Array) -> Array:
 def _head(layer: AttentionWeights, head: int, x: Any, turns: Turns | None) -> _Head:
     n = len(x)
     query, key = layer.w_query[head], layer.w_key[head]
-    factor = Interval.exactly(layer.scale) if layer.scale is not None else 1.0 / exact(float(len(query))).sqrt()
+    factor = factor_of(layer)
     form = (exact(query.T) @ key) * factor
     value = exact(layer.slice(head)) @ layer.w_value[head]
     q, k = x @ query.T, x @ key.T
@@ -338,10 +327,7 @@ def _head(layer: AttentionWeights, head: int, x: Any, turns: Turns | None) -> _H
         by_query = (q @ query) * (2.0 * factor)
         value = value @ form
         multiples = (3.0, 4.0, 2.0)
-    seen = np.tril(np.ones((n, n))) if layer.causal else np.ones((n, n))
-    shift = np.where(seen > 0.0, scores.mid, -math.inf).max(axis=1, keepdims=True)
-    raw = np.exp((scores - shift) * seen) * seen
-    weights = raw / raw.sum(axis=1, keepdims=True)
+    weights = laws_of(scores, causal=layer.causal)
     mean, turned = weights @ x, x @ value.T
     offsets = x[np.newaxis] - mean[:, np.newaxis]
     images = turned[np.newaxis] - (weights @ turned)[:, np.newaxis]
@@ -394,7 +380,7 @@ def _largest_sum(matrices: Any) -> Interval:
     least = norm(matrices.reshape(n, -1), axis=1).sum().hi  # all that is known of matrices that are zero up to rounding
     kind = reached.kind
     for floor in _FLOORS:
-        share = exact(np.maximum(lengths, max(float(lengths.max()) * floor, 1e-290)))
+        share = held(np.maximum(lengths, max(float(lengths.max()) * floor, 1e-290)))
         scaled = matrices / np.sqrt(share)[:, np.newaxis, np.newaxis]
         flat = scaled.reshape(n * a, b)
         bound = (share.sum() * np.maximum(eigenvalues(flat.T @ flat)[-1], 0.0)).sqrt()

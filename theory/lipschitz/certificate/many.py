@@ -49,8 +49,8 @@ from theory.evidence import Interval, as_intervals, exact, norm
 from theory.evidence.norm_bounds import norm_bounds
 from theory.evidence.spectra import eigenvalues
 from theory.lipschitz.certificate.progress import tell
-from theory.lipschitz.certificate.reach import HeadSizes
-from theory.lipschitz.certificate.tangents import HeadState, pull_back, push_forward
+from theory.lipschitz.certificate.reach import HeadSizes, held
+from theory.lipschitz.certificate.tangents import HeadState, factor_of, laws_of, pull_back, push_forward
 from theory.lipschitz.certificate.turned import Turns, turn
 from theory.lipschitz.certificate.weights import Array, AttentionWeights, product_norm
 
@@ -80,7 +80,7 @@ def many_head(layer: AttentionWeights, head: int, x: Any, turns: Turns | None) -
     """Return what one head contributes at tokens (n, d), turned by their positions or not."""
     tell(f"head {head + 1} of {layer.heads} at {len(x)} tokens")
     w_query, w_key, w_out = layer.w_query[head], layer.w_key[head], layer.slice(head)
-    plain = Interval.exactly(layer.scale) if layer.scale is not None else 1.0 / exact(float(len(w_query))).sqrt()
+    plain = factor_of(layer)
     q, k = x @ w_query.T, x @ w_key.T
     if layer.b_query is not None:
         q = q + layer.b_query[head]
@@ -94,7 +94,8 @@ def many_head(layer: AttentionWeights, head: int, x: Any, turns: Turns | None) -
         value_map = (value_map @ w_query.T) @ (w_query * plain)
         factor, multiples = 2.0 * plain, (1.5, 2.0, 1.0)
         top = _size(exact(w_out)) * _size(value_map)
-    laws = _laws(scores, layer.causal)
+    laws = laws_of(scores, causal=layer.causal)
+    held(laws.hi)
     values = x @ value_map.T
     state = HeadState(q, k, values, laws, value_map, plain, turns)
 
@@ -103,7 +104,7 @@ def many_head(layer: AttentionWeights, head: int, x: Any, turns: Turns | None) -
     query, asked = _split(w_query.T, turned=turns is not None)
     inner, keys, queries = _centred(values) @ into.T, (_centred(k) @ asked.T) * factor, (q @ told.T) * factor
     second, cross = _covariances(laws, inner, keys)
-    spreads, own = exact(norm_bounds(second)), exact(norm_bounds(cross))
+    spreads, own = _bounds(second), _bounds(cross)
     moments = _second_moments(laws * spreads[:, np.newaxis], queries, layer.score)
 
     known, asking = (_metric(matrix, turns) * factor * factor for matrix in (w_key, w_query))
@@ -111,16 +112,16 @@ def many_head(layer: AttentionWeights, head: int, x: Any, turns: Turns | None) -
     kappa, key_slope, query_slope = (multiple * size * factor for multiple in multiples)
     sizes = HeadSizes(
         laws,
-        exact(_apart(_centred(x), laws, None).hi),
-        exact(_apart(_centred(values), laws, exact(w_out.T) @ w_out).hi),
-        exact((_pairs if layer.score == "distance" else _lengths)(q, known).hi),
-        exact(_apart(_centred(k), laws, asking).hi),
+        held(_apart(_centred(x), laws, None).hi),
+        held(_apart(_centred(values), laws, exact(w_out.T) @ w_out).hi),
+        held((_pairs if layer.score == "distance" else _lengths)(q, known).hi),
+        held(_apart(_centred(k), laws, asking).hi),
         top,
         (kappa, key_slope, query_slope),
     )
     return ManyHead(
-        sizes, state, out, into @ value_map, key.T, query.T, exact(_apart(inner, laws, None).hi), _mixing(laws),
-        exact(norm_bounds(moments)).max().sqrt(), own, spreads,
+        sizes, state, out, into @ value_map, key.T, query.T, held(_apart(inner, laws, None).hi), _mixing(laws),
+        _bounds(moments).max().sqrt(), own, spreads,
     )  # fmt: skip
 
 
@@ -164,12 +165,10 @@ def norms_of_many(layer: AttentionWeights, heads: list[ManyHead], points: Array)
     return tuple(ends)
 
 
-def _laws(scores: Any, causal: bool) -> Any:
-    n = len(scores)
-    seen = np.tril(np.ones((n, n))) if causal else np.ones((n, n))
-    shift = np.where(seen > 0.0, scores.mid, -math.inf).max(axis=1, keepdims=True)
-    raw = np.exp((scores - shift) * seen) * seen
-    return raw / raw.sum(axis=1, keepdims=True)
+def _bounds(matrices: Any) -> Any:
+    """Bound the norms of many matrices, as exact floats."""
+    held(abs(matrices).hi)
+    return held(norm_bounds(matrices))
 
 
 def _centred(vectors: Any) -> Any:
@@ -331,7 +330,7 @@ def _ascents(layer: AttentionWeights, states: list[HeadState], points: Array) ->
         back = pull_back(layer, plain, _units(moved, np.zeros_like(moved)))
         lengths = np.linalg.norm(back, axis=1)
         at = int(lengths.argmax())
-        if lengths[at] == 0.0:
+        if not 0.0 < lengths[at] < math.inf:
             break
         column = np.zeros_like(back)
         column[at] = back[at] / lengths[at]
@@ -340,7 +339,7 @@ def _ascents(layer: AttentionWeights, states: list[HeadState], points: Array) ->
 
 def _middle(part: Any) -> Any:
     if isinstance(part, Turns):
-        return part._replace(cosines=part.cosines.mid, sines=part.sines.mid)
+        return part.middle()
     return getattr(part, "mid", part)
 
 
@@ -352,4 +351,5 @@ def _scaled(h: Array, before: Array) -> Array:
 def _units(vectors: Array, otherwise: Array) -> Array:
     """Return every row divided by its length."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.where(lengths > 0.0, vectors / np.where(lengths > 0.0, lengths, 1.0), otherwise)
+    known = (lengths > 0.0) & (lengths < math.inf)
+    return np.where(known, vectors / np.where(known, lengths, 1.0), otherwise)

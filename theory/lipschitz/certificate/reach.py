@@ -34,6 +34,7 @@ _STRIP = 64  # taken: rows of many tokens that are moved at a time, which a cach
 _WHOLE = 512  # taken: tokens whose rows are moved all at once
 _LEAST_REACH = 1e-300  # taken: if this is too far, so is every reach
 _HALVINGS = 12  # taken: of the logarithm of the reach
+UNHELD = "tokens: expected ones at which float64 can enclose the norms, got others"
 _GUESSES = 4  # taken: of a reach for many tokens, each of which is valid
 
 
@@ -58,6 +59,19 @@ class HeadSizes(NamedTuple):
         """Return some rows."""
         weights, offsets, images, by_key, by_query = (array[part] for array in self[:5])
         return HeadSizes(weights, offsets, images, by_key, by_query, self.value, self.slopes)
+
+
+def held(sizes: Any) -> Any:
+    """Return upper bounds as exact floats.
+
+    Raises
+    ------
+    ValueError
+        If float64 cannot hold one: the rounding of scores is so large that weights are unknown, or squares overflow.
+    """
+    if not np.isfinite(sizes).all():
+        raise ValueError(UNHELD)
+    return exact(sizes)
 
 
 def moves(heads: list[HeadSizes], r: float) -> tuple[float, float, float]:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
 
+from theory.evidence import Interval, is_enclosed
 from theory.lipschitz.certificate.ascent import restricted_jacobian
 from theory.lipschitz.certificate.turned import Turns, turn
 from theory.lipschitz.certificate.weights import Array, AttentionWeights
@@ -54,8 +55,6 @@ class Spectrum(NamedTuple):
 
 def head_states(layer: AttentionWeights, points: Array, turns: Turns | None = None) -> list[HeadState]:
     """Return what every head computes of tokens (n, d), whose positions turn them or not, in floats."""
-    n = len(points)
-    seen = np.tril(np.ones((n, n), dtype=bool)) if layer.causal else np.ones((n, n), dtype=bool)
     found = []
     for head in range(layer.heads):
         query, value = layer.w_query[head], layer.w_value[head]
@@ -69,17 +68,31 @@ def head_states(layer: AttentionWeights, points: Array, turns: Turns | None = No
         if layer.score == "distance":  # the rest is the same for all keys
             scores = 2.0 * scores - np.square(k).sum(axis=1) / layer.divisor
             value = value @ query.T @ (query / layer.divisor)
-        scores = np.where(seen, scores, -np.inf)
-        raw = np.exp(scores - scores.max(axis=1, keepdims=True))
-        laws = raw / raw.sum(axis=1, keepdims=True)
+        laws = laws_of(scores, causal=layer.causal)
         found.append(HeadState(q, k, points @ value.T, laws, value, 1.0 / layer.divisor, turns))
     return found
 
 
-def outputs(layer: AttentionWeights, points: Array) -> Array:
-    """Return the outputs of a layer, (n, d_out)."""
+def factor_of(layer: AttentionWeights) -> Interval:
+    """Enclose the factor of the scores."""
+    if layer.scale is not None:
+        return Interval.exactly(layer.scale)
+    return 1.0 / Interval.exactly(layer.w_query.shape[1]).sqrt()
+
+
+def laws_of(scores: Any, *, causal: bool, masses: Array | None = None) -> Any:
+    """Return the weights of scores, shape (n, n), in floats or enclosures, for keys of masses, or of equal ones."""
+    seen = np.tril(np.ones(scores.shape)) if causal else np.ones(scores.shape)
+    middle = scores.mid if is_enclosed(scores) else scores
+    shift = np.where(seen > 0.0, middle, -np.inf).max(axis=1, keepdims=True)
+    raw = np.exp((scores - shift) * seen) * (seen if masses is None else seen * masses)
+    return raw / raw.sum(axis=1, keepdims=True)
+
+
+def outputs(layer: AttentionWeights, points: Array, turns: Turns | None = None) -> Array:
+    """Return the outputs of a layer, (n, d_out), whose tokens are turned by their positions or not."""
     total = points if layer.residual else np.zeros((len(points), layer.slice(0).shape[0]))
-    for head, state in enumerate(head_states(layer, points)):
+    for head, state in enumerate(head_states(layer, points, turns)):
         total = total + (state.laws @ state.values) @ layer.slice(head).T
     return np.asarray(total)
 
@@ -118,15 +131,22 @@ def pull_back(layer: AttentionWeights, states: list[HeadState], cotangent: Array
     return np.asarray(total)
 
 
-def spectrum(layer: AttentionWeights, points: Array, *, largest: int = _LARGEST) -> Spectrum:
+def spectrum(
+    layer: AttentionWeights, points: Array, turns: Turns | None = None, *, largest: int = _LARGEST
+) -> Spectrum:
     """Return singular values of the Jacobian at tokens: all if it is small, else the largest."""
     n, d = points.shape
     rows, columns = n * layer.slice(0).shape[0], n * d
+    states = head_states(layer, points, turns)
     if max(rows, columns) <= _DENSE:
-        blocks = restricted_jacobian(layer, points, np.ones(n), np.eye(d))
-        _, values, right = np.linalg.svd(blocks.transpose(0, 2, 1, 3).reshape(rows, columns), full_matrices=False)
+        if turns is None:
+            blocks = restricted_jacobian(layer, points, np.ones(n), np.eye(d))
+            matrix = blocks.transpose(0, 2, 1, 3).reshape(rows, columns)
+        else:
+            ways = np.eye(columns).reshape(columns, n, d)
+            matrix = np.stack([push_forward(layer, states, way).ravel() for way in ways], axis=1)
+        _, values, right = np.linalg.svd(matrix, full_matrices=False)
         return Spectrum(np.asarray(values, dtype=np.float64), right[0].reshape(n, d), True)
-    states = head_states(layer, points)
     jacobian = LinearOperator(
         (rows, columns),
         matvec=lambda h: push_forward(layer, states, h.reshape(n, d)).ravel(),
@@ -149,5 +169,6 @@ def head_alone(layer: AttentionWeights, head: int) -> AttentionWeights:
         w_value=layer.w_value[one],
         w_out=layer.slice(head),
         b_query=None if layer.b_query is None else layer.b_query[one],
+        b_key=None if layer.b_key is None else layer.b_key[one],
         residual=False,
     )

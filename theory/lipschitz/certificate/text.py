@@ -14,15 +14,12 @@ from theory._validate import as_instance
 from theory.lipschitz.certificate.block_text import run_blocks
 from theory.lipschitz.certificate.certify import Certificate, Row, certify
 from theory.lipschitz.certificate.comparison import FAMILIES, Comparison, compare
-from theory.lipschitz.certificate.local import LocalCertificate, certify_at
+from theory.lipschitz.certificate.local import certify_at
 from theory.lipschitz.certificate.printed import DOWN, NAMES, UP, digits, theorem
+from theory.lipschitz.certificate.turned import PAIRS
 from theory.lipschitz.certificate.weights_file import read_layer
 
 _UNSEEN = "scores of {of}: what else a model does to queries, keys or scores in its code is not in the file"
-_TURNED = {
-    "halves": "given tokens in the order of their positions; plane k is coordinates k and k + d_k / 2, base {base}",
-    "neighbours": "given tokens in the order of their positions; plane k is coordinates 2 k and 2 k + 1, base {base}",
-}
 _SHOWN = 40  # taken: letters of an argument in a message
 
 
@@ -53,7 +50,7 @@ def run_command(options: argparse.Namespace) -> str:
     }
     tokens = given if isinstance(given, np.ndarray) else None
     turned = {"base": options.base, "pairs": options.pairs or "halves"} if options.rotary else {}
-    here = None if tokens is None else _certified_at(tokens, {**weights, **layer, **turned}, options.reach)
+    here = None if tokens is None else certify_at(tokens, **weights, **layer, **turned, reach=options.reach)
     radius = options.radius if options.radius is not None else 1.0 if here is None else here.radius or 1.0
     if here is not None and here.radius > radius:
         raise ValueError(f"--radius: expected at least the length of the longest token, {here.radius}, got {radius}")
@@ -67,7 +64,7 @@ def run_command(options: argparse.Namespace) -> str:
     )
     notes.append(_UNSEEN.format(of="tokens turned by their positions" if options.rotary else "tokens alone"))
     if here is not None and options.rotary:
-        notes.append(_TURNED[turned["pairs"]].format(base=options.base))
+        notes.append(PAIRS[turned["pairs"]].format(base=options.base))
     compared = None if here is None else compare(certificate, here, **weights, **layer)
     if options.json:
         content = {**json.loads(as_json(certificate)), "notes": notes}
@@ -76,16 +73,6 @@ def run_command(options: argparse.Namespace) -> str:
         return json.dumps(content, indent=1, allow_nan=False) + "\n"
     more = "" if compared is None else _local_text(compared)
     return as_text(certificate) + more + "".join(f"{note}\n" for note in ("", "Read as:", *notes))
-
-
-def _certified_at(tokens: np.ndarray[Any, Any], layer: dict[str, Any], reach: float | None) -> LocalCertificate:
-    """Return the certificate at tokens, or say that float64 does not hold their scores, where enclosures do."""
-    try:
-        return certify_at(tokens, **layer, reach=reach)
-    except ValueError as error:
-        if str(error).startswith(("values: expected finite", "operand: expected finite")):
-            raise ValueError("tokens: expected scores that float64 can hold in enclosures, got larger ones") from error
-        raise
 
 
 def _tokens(options: argparse.Namespace) -> Any:

@@ -11,13 +11,20 @@ Llama and GPT-NeoX), or neighbours (as in RoFormer and GPT-J).
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from theory._validate import as_between
 from theory.evidence import ball, exact, hull, precision
+from theory.lipschitz.certificate.weights import AttentionWeights
 
-PAIRS = ("halves", "neighbours")
+PAIRS = {
+    "halves": "given tokens in the order of their positions; plane k is coordinates k and k + d_k / 2, base {base}",
+    "neighbours": "given tokens in the order of their positions; plane k is coordinates 2 k and 2 k + 1, base {base}",
+}
+_BASES = (math.nextafter(1.0, 2.0), 2.0**40)  # taken: of rotary positions, far above those in use
 
 
 class Turns(NamedTuple):
@@ -26,6 +33,31 @@ class Turns(NamedTuple):
     cosines: Any
     sines: Any
     pairs: str
+
+    def middle(self) -> Turns:
+        """Return the turns in floats."""
+        return self._replace(cosines=self.cosines.mid, sines=self.sines.mid)
+
+
+def turned_size(layer: AttentionWeights, base: float | None) -> int:
+    """Return how many coordinates of a head positions turn, if they do at all.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the base is no number in range, or the layer has distances or heads of an odd number of coordinates.
+    """
+    if base is None:
+        return 0
+    as_between(base, "base", *_BASES)
+    size = layer.w_query.shape[1]
+    if layer.score != "dot":
+        raise ValueError("base: expected dot products, whose queries and keys positions turn, got distances")
+    if size % 2:
+        raise ValueError(
+            f"base: expected an even number of coordinates of a head, which are turned in pairs, got {size}"
+        )
+    return int(size)
 
 
 def turns_of(n: int, size: int, base: float, pairs: str) -> Turns:

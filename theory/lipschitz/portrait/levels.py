@@ -15,8 +15,9 @@ For the second: moving the origin to the centre c changes no derivative, and of 
 y\rangle` nothing but :math:`\langle b(x), c\rangle`, which all keys of a query share. So attention of these tokens is
 attention of tokens in the ball of radius :math:`\rho` with a query bias, of which the bounds of
 :mod:`theory.lipschitz.certificate.biased` know :math:`\alpha = \|B\|\rho^2` and :math:`\beta =
-\rho\max_i|b(x_i)|`, as long as :math:`\beta \ge \alpha`, to which it is raised where it is less. Norms are rounded
-up and the rest is charged with its rounding, but the last two numbers are floats.
+\rho\max_i|b(x_i)|`, as long as :math:`\beta \ge \alpha`, to which it is raised where it is less. Where positions turn
+queries and keys, moving the origin adds :math:`W_Qc` and :math:`W_Kc` to their biases, and the bounds are those for all
+positions. Norms are rounded up and the rest is charged with its rounding, but the last two numbers are floats.
 """
 
 from __future__ import annotations
@@ -25,11 +26,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from theory.evidence import Interval, exact, norm as length_of
 from theory.evidence.roundoff import gamma
+from theory.lipschitz.certificate.certify import upper_bounds
 from theory.lipschitz.certificate.detour import detours
-from theory.lipschitz.certificate.tangents import head_alone, spectrum
+from theory.lipschitz.certificate.tangents import factor_of, head_alone, spectrum
+from theory.lipschitz.certificate.turned import Turns
 from theory.lipschitz.certificate.upper_bounds import UpperBound, above, distance_bounds, dot_bounds
-from theory.lipschitz.certificate.weights import Array, AttentionWeights
+from theory.lipschitz.certificate.weights import Array, AttentionWeights, product_norm
 
 _METRIC = "frobenius"
 _STEPS = 200  # taken: of the centre; any centre will do
@@ -42,13 +46,44 @@ class Level(NamedTuple):
     value: float
 
 
-def levels(layer: AttentionWeights, points: Array, norm: float) -> tuple[Level, ...]:
-    """Return the four numbers; the last is given."""
+def levels(layer: AttentionWeights, points: Array, norm: float, turns: Turns | None = None) -> tuple[Level, ...]:
+    """Return the four numbers, of tokens that are turned by their positions or not; the last is given."""
+    radius = float(np.linalg.norm(points, axis=1).max()) * (1.0 + gamma(layer.dim + 8))
+    found = (_turned if turns is not None else _plain)(layer, points, radius)
+    alone = (spectrum(head_alone(layer, head), points, turns, largest=1) for head in range(layer.heads))
+    heads = [float(one.values[0]) for one in alone]
+    plus = 1.0 if layer.residual else 0.0
+    return (
+        Level("the ball", plus + found[0]),
+        Level("these tokens", plus + min(found)),
+        Level("each head", plus + sum(heads)),
+        Level("the layer", norm),
+    )
+
+
+def _turned(layer: AttentionWeights, points: Array, radius: float) -> list[float]:
+    """Return the constants on the two balls, whatever the positions."""
+    norms, factor = layer.norms(turned=True), factor_of(layer)
+    centre, ball = ball_about(points)
+    lengths: dict[str, list[Interval]] = {}
+    for name, matrices, given in (("query", layer.w_query, layer.b_query), ("key", layer.w_key, layer.b_key)):
+        own = np.zeros(matrices.shape[:2]) if given is None else given
+        lengths[name] = [length_of(exact(matrix) @ centre + bias) for matrix, bias in zip(matrices, own, strict=True)]
+    queries, keys = ([product_norm(matrix) for matrix in given] for given in (layer.w_query, layer.w_key))
+    shifts, tilts, offsets = (
+        tuple(one * other * factor for one, other in zip(*pair, strict=True))
+        for pair in ((keys, lengths["query"]), (queries, lengths["key"]), (lengths["query"], lengths["key"]))
+    )
+    moved = norms._replace(shifts=shifts, tilts=tilts, offsets=offsets)
+    sizes = ((norms, radius), (moved, ball))
+    return [_least(upper_bounds(layer, one, size, len(points), turned=True)[2][_METRIC]) for one, size in sizes]
+
+
+def _plain(layer: AttentionWeights, points: Array, radius: float) -> list[float]:
+    """Return the constants on the two balls, of tokens without positions."""
     n = len(points)
     norms = layer.norms()
-    plus = 1.0 if layer.residual else 0.0
-    radius = float(np.linalg.norm(points, axis=1).max()) * (1.0 + gamma(layer.dim + 8))
-    ball = radius_about(points)
+    ball = ball_about(points)[1]
     alphas, betas, near_alphas, near_betas = [], [], [], []
     for head in range(layer.heads):
         form, shift = norms.forms[head], norms.shifts[head]
@@ -65,26 +100,21 @@ def levels(layer: AttentionWeights, points: Array, norm: float) -> tuple[Level, 
             bounds = distance_bounds(norms, size, n, causal=layer.causal)
         else:
             bounds = dot_bounds(norms, tuple(query), tuple(key), n, causal=layer.causal, detours=further)
-        found.append(plus + _least(bounds[_METRIC]))
-    heads = [float(spectrum(head_alone(layer, head), points, largest=1).values[0]) for head in range(layer.heads)]
-    return (
-        Level("the ball", found[0]),
-        Level("these tokens", min(found)),
-        Level("each head", plus + sum(heads)),
-        Level("the layer", norm),
-    )
+        found.append(_least(bounds[_METRIC]))
+    return found
 
 
-def radius_about(points: Array) -> float:
-    """Return the radius of a ball, nearly the smallest, that holds all points."""
-    centre = points.mean(axis=0)
+def ball_about(points: Array) -> tuple[Array, float]:
+    """Return centre and radius of a ball, nearly the smallest, that holds all points."""
+    centre = middle = points.mean(axis=0)
     best = float("inf")
     for step in range(1, _STEPS):  # towards the farthest, by less and less
-        away = np.linalg.norm(points - centre, axis=1)
-        best = min(best, float(away.max()))
-        centre = centre + (points[away.argmax()] - centre) / (step + 1)
+        away = np.linalg.norm(points - middle, axis=1)
+        if away.max() < best:
+            centre, best = middle, float(away.max())
+        middle = middle + (points[away.argmax()] - middle) / (step + 1)
     scale = float(np.abs(points).max())
-    return (best + scale * gamma(4)) * (1.0 + gamma(points.shape[1] + 8))
+    return centre, (best + scale * gamma(4)) * (1.0 + gamma(points.shape[1] + 8))
 
 
 def _longest(layer: AttentionWeights, head: int, points: Array) -> float:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_count, as_points
+from theory._validate import as_choice, as_count, as_points
 from theory.lipschitz.certificate import tangents
+from theory.lipschitz.certificate.turned import PAIRS, Turns, turned_size, turns_at
 from theory.lipschitz.certificate.weights import Array, AttentionWeights, as_attention_weights, in_range
 from theory.lipschitz.portrait.levels import Level, levels
 
@@ -56,6 +57,8 @@ class Portrait:
         Root of their mean squared distance from their mean, in all dimensions.
     levels : tuple of Level
         Where the certificate loses its factor; see :mod:`theory.lipschitz.portrait.levels`.
+    turns : Turns or None
+        Of the positions, in floats, if they turn queries and keys.
     """
 
     layer: AttentionWeights
@@ -73,6 +76,7 @@ class Portrait:
     paths: Array
     spreads: Array
     levels: tuple[Level, ...]
+    turns: Turns | None = None
 
     @property
     def effective(self) -> Array:
@@ -88,11 +92,14 @@ def portray(
     *,
     w_out: ArrayLike | None = None,
     b_query: ArrayLike | None = None,
+    b_key: ArrayLike | None = None,
     scale: float | None = None,
     heads: int = 1,
     causal: bool = False,
     residual: bool = False,
     score: str = "dot",
+    base: float | None = None,
+    pairs: str = "halves",
     layers: int = _LAYERS,
 ) -> Portrait:
     """Return what a layer does to tokens; weights and options are those of :func:`~theory.lipschitz.certify`.
@@ -103,8 +110,13 @@ def portray(
         Heads stacked along the rows.
     tokens : array_like, shape (n, d)
         At least two, at most 1024.
-    w_out, b_query, scale, heads, causal, residual, score
+    w_out, b_query, b_key, scale, heads, causal, residual, score
         As there.
+    base : float, optional
+        Of rotary positions, as in :func:`~theory.lipschitz.certificate.certify_at`: tokens follow one another. No
+        positions unless given.
+    pairs : {"halves", "neighbours"}
+        Which coordinates of a head rotary positions turn together: k and k + d_k / 2, or 2 k and 2 k + 1.
     layers : int, default 6
         How often the layer is applied; once, if outputs have another dimension than tokens.
 
@@ -115,7 +127,8 @@ def portray(
     Raises
     ------
     ValueError
-        If shapes do not fit or a number is out of range.
+        If shapes do not fit, a number is out of range, or positions are to turn distances or an odd number of
+        coordinates.
     TypeError
         If an argument is of the wrong type.
 
@@ -127,25 +140,31 @@ def portray(
     """
     layer = as_attention_weights(
         w_query, w_key, w_value, w_out, heads=heads, causal=causal, residual=residual, score=score, b_query=b_query,
-        scale=scale,
+        b_key=b_key, scale=scale,
     )  # fmt: skip
     points = as_points(tokens, "tokens", dim=layer.dim)
     if not 2 <= len(points) <= _MOST:
         raise ValueError(f"tokens: expected from 2 to {_MOST} of them, got {len(points)}")
     in_range(points, "tokens")
     depth = as_count(layers, "layers")
-    states = tangents.head_states(layer, points)
+    chosen = as_choice(pairs, "pairs", tuple(PAIRS))
+    size = turned_size(layer, base)
+    turns = None if base is None else turns_at(len(points), size, base, chosen).middle()
+    with np.errstate(all="ignore"):
+        after = tangents.outputs(layer, points, turns)
+    if not np.abs(after).max() < _FAR:
+        raise ValueError(f"tokens: expected ones whose outputs are within {_FAR:g}, got others")
+    states = tangents.head_states(layer, points, turns)
     maps = np.stack([state.laws for state in states])
-    found = tangents.spectrum(layer, points)
+    found = tangents.spectrum(layer, points, turns)
     sensitive = int(np.linalg.norm(found.worst, axis=1).argmax())
-    after = tangents.outputs(layer, points)
     plane = main_plane(after)
     followed = tuple(np.argsort(-maps[:, :, sensitive].mean(axis=0), kind="stable")[:_SHOWN].tolist())
     ellipses = np.stack([_ellipse(layer, points, states, plane, i, sensitive) for i in followed])
     run = [points, after]
     while len(run) <= depth and after.shape[1] == layer.dim:
         with np.errstate(all="ignore"):
-            run.append(tangents.outputs(layer, run[-1]))
+            run.append(tangents.outputs(layer, run[-1], turns))
         if not np.abs(run[-1]).max() < _FAR:
             raise ValueError(
                 f"layers: expected at most {len(run) - 2}, after which tokens are beyond {_FAR:g}, got {depth}"
@@ -158,7 +177,8 @@ def portray(
     return Portrait(
         layer=layer, tokens=points, maps=maps, entropy=row_entropies(maps), singular=found.values, whole=found.whole,
         worst=found.worst, sensitive=sensitive, plane=plane, centres=after @ plane, followed=followed,
-        ellipses=ellipses, paths=paths, spreads=spreads, levels=levels(layer, points, float(found.values[0])),
+        ellipses=ellipses, paths=paths, spreads=spreads, turns=turns,
+        levels=levels(layer, points, float(found.values[0]), turns),
     )  # fmt: skip
 
 

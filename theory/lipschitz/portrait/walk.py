@@ -31,7 +31,8 @@ def walk(layers: Mapping[str, Mapping[str, Any]], **options: Any) -> tuple[Step,
         By name: weights as :func:`~theory.lipschitz.certify` takes them, ``tokens`` that reach the layer and perhaps
         the ``radius`` of a ball that holds all that may; that of the longest of the tokens unless given.
     options
-        ``heads``, ``causal``, ``residual``, ``score`` and ``scale``, of all layers alike.
+        ``heads``, ``causal``, ``residual``, ``score``, ``scale``, ``base`` and ``pairs``, of all layers alike; with a
+        base, certificates hold for rotary positions.
 
     Raises
     ------
@@ -40,6 +41,8 @@ def walk(layers: Mapping[str, Mapping[str, Any]], **options: Any) -> tuple[Step,
     """
     if not isinstance(layers, Mapping) or not layers:
         raise ValueError(f"layers: expected weights by the names of layers, got {layers!r}")
+    plain = {key: option for key, option in options.items() if key not in ("base", "pairs")}
+    plain["rotary"] = options.get("base") is not None
     steps = []
     for name, given in layers.items():
         tell(name)
@@ -51,6 +54,6 @@ def walk(layers: Mapping[str, Mapping[str, Any]], **options: Any) -> tuple[Step,
         radius = given.get("radius", longest)
         if radius < longest * (1.0 - 1e-9):
             raise ValueError(f"layers: expected tokens of {name} no longer than {radius}, got one of {longest}")
-        certificate = certify(**weights, radius=radius, n=len(portrait.tokens), **options)
+        certificate = certify(**weights, radius=radius, n=len(portrait.tokens), **plain)
         steps.append(Step(name, certificate, portrait))
     return tuple(steps)
