@@ -6,6 +6,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 from theory.attention import in_context
 
@@ -41,6 +42,25 @@ def test_ridge_regression_in_the_plane_is_a_mean():
     found = (1.0 / (values + 1.0)).sum(axis=1)
     away = 5.0 * found.std() / math.sqrt(len(found))
     assert abs(float(in_context._ridge(2, 5, Fraction(1)).mid()) - found.mean()) < away
+
+
+def test_times_are_those_of_a_runge_kutta_method():
+    table = in_context.learned(scale="quick", root=0).where(d=2, noise=3.0)
+    n, d, goal = 5, 2, 1.0 / (1.0 + 6.0 / 5.0)  # m = 1 + (d + 1 + noise) / n
+    for trained in in_context.TRAINED:
+        part = table.where(trained=trained)
+
+        def risk(gamma):
+            return d - 2.0 * d * gamma + d * gamma**2 / goal
+
+        def field(_, state):
+            slope = (risk(state.prod() + 1e-6) - risk(state.prod() - 1e-6)) / 2e-6
+            return [-slope * state[1], -slope * state[0] / d] if len(state) == 2 else [-slope / d]
+
+        first = goal / 100.0
+        start = [(math.sqrt(d) * first) ** 0.5, (first / math.sqrt(d)) ** 0.5] if trained == "product" else [first]
+        solved = solve_ivp(field, (0.0, 3.0), start, t_eval=part.middles("time"), rtol=1e-9, atol=1e-11)
+        assert solved.y.prod(axis=0) / goal == pytest.approx(part["share"], rel=1e-6, abs=0.0)
 
 
 def test_what_is_not_computed_is_unbounded():

@@ -10,18 +10,23 @@ of w given the context, :math:`\sigma^2\mathbb E\sum(l + \sigma^2)^{-1}`.
 The density of :math:`l_1 < \dots < l_d` is the product of all :math:`l_j - l_i` and of all :math:`l^me^{-l/2}`,
 :math:`2m = N - d - 1`. In the gaps it is a polynomial times exponentials, of which means are rational; those of ridge
 regression, in one dimension or two, are exponential integrals.
+
+Attention also learns its multiple :math:`\gamma I` by gradient flow of the risk, as one matrix or as a number v times a
+matrix :math:`gI`, both trained, with :math:`v^2 = dg^2`: then :math:`\gamma = vg` has the velocity
+:math:`-\partial_\gamma R/d` or :math:`-\partial_\gamma R\,(g^2 + v^2/d)`, of which the inverse is integrated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from math import comb, factorial, inf, prod
 from typing import Any, TypeAlias
 
 from theory.evidence import Interval, Kind, ball, hull, precision, study
+from theory.evidence.quadrature import integral_over
 
 Polynomial: TypeAlias = "dict[tuple[int, ...], Fraction]"  # coefficients by powers
 NOISES = (Fraction(1, 2), Fraction(1), Fraction(3))  # variances
@@ -31,6 +36,35 @@ _OTHERS = {
     "quick": ((1, 2), (1, 4), (1, 6), (1, 50), (3, 6), (3, 8), (3, 12), (3, 14)),
     "paper": ((1, 2), (1, 4), (1, 6), (1, 50), (1, 200), (3, 6), (3, 8), (3, 12), (3, 14), (4, 7), (4, 9), (2, 201)),
 }  # dimensions and lengths
+
+
+TRAINED = ("product", "one matrix")
+LEARNERS = ((1, 4), (2, 5), (4, 7))  # dimensions and lengths
+START = Fraction(1, 100)  # of the best multiple
+LEARNED = tuple(Fraction(k, 100) for k in (2, 4, 7, 12, 20, 30, 40, 50, 60, 70, 80, 88, 93, 96, 98, 99))
+
+
+@study(Kind.CERTIFIED)
+def learned(*, scale: str, root: int) -> Iterator[dict[str, Any]]:  # noqa: ARG001  one size serves both scales
+    """Yield the times after which shares of the best multiple are learned, from ``START`` of it on."""
+    for trained, (d, n), noise in product(TRAINED, LEARNERS, (NOISES[0], NOISES[-1])):
+        first, second, _ = _means(d, n)
+        with precision():  # the risk of a multiple gamma: d - 2 linear gamma + square gamma^2
+            linear, square = ball(first / n), ball((second + noise * first) / n**2)
+            pace = 4 / ball(d).sqrt() if trained == "product" else ball(Fraction(2, d))
+            rate = partial(_velocity, linear, square, pace, by_itself=trained == "product")
+            before, time = ball(START) * linear / square, ball(0)
+            for share in LEARNED:
+                after = ball(share) * linear / square
+                time += integral_over(lambda gamma, rate=rate: 1 / rate(gamma), before, after)  # type: ignore[misc]
+                before = after
+                row = {"trained": trained, "d": d, "n": n, "noise": float(noise), "share": float(share)}
+                yield {**row, "time": hull(time)}
+
+
+def _velocity(linear: Any, square: Any, pace: Any, gamma: Any, *, by_itself: bool) -> Any:
+    slope = pace * (linear - square * gamma)
+    return slope * gamma if by_itself else slope
 
 
 @study(Kind.CERTIFIED)

@@ -164,6 +164,20 @@ def test_rates(run, *, largest=False, power=2, noisy=1):
                 excess = sum(own[i] * m[i] * gamma[i][i] ** 2 * left[i] ** power for i in range(d))
                 found = Interval.exactly(risk(name, there, noise) - least)
                 yield equals(found, Interval.exactly(excess), scale=1, part="excess", law=name)
+    for case, share, found in times_of(run, "one matrix"):
+        d, n, noise = case["d"], case["n"], noisy * Fraction(case["noise"])
+        m = 1 + (d + 1 + noise) / n
+        left = ball(1 - in_context.START) / ball(1 - share)
+        yield equals(found, hull(left.log() / ball(2 * m)), part="time", **case)
+
+
+def times_of(run, trained):
+    """What a case is, which share of the best multiple is learned, and after which time."""
+    table = run.study(in_context.learned).where(trained=trained)
+    for d, n, noise, share, found in zip(
+        *(table[name].tolist() for name in ("d", "n", "noise", "share")), table["time"], strict=True
+    ):
+        yield {"d": d, "n": n, "noise": noise, "share": share}, Fraction(round(100 * share), 100), found
 
 
 def slopes(name, v, g, noise):
@@ -238,6 +252,12 @@ def test_factored(run, *, one=False, balance=Fraction(0), root=True, plateau=Tru
                 curve = rate * ball(3 * share * best_one / (1 + 3 * share) ** 2)
                 curve = curve if plateau else rate * ball(there)
                 yield equals(hull(ball(-slope) * pace), hull(curve), scale=1, part="curve", noise=float(noise), **law)
+    for case, share, found in times_of(run, "product"):
+        d, n, start = case["d"], case["n"], in_context.START
+        m = 1 + (d + 1 + Fraction(case["noise"])) / n
+        rate = 2 * ball(m) if one else 4 * (ball(d).sqrt() if root else 1)
+        grown = share / (1 - share) * (1 - start) / start if plateau else (1 - start) / (1 - share)
+        yield equals(found, hull(ball(grown).log() / rate), part="time", **case)
 
 
 def left_over(rows, d):
