@@ -46,7 +46,7 @@ def test_ridge_regression_in_the_plane_is_a_mean():
 
 def test_times_are_those_of_a_runge_kutta_method():
     table = in_context.learned(scale="quick", root=0).where(d=2, noise=3.0)
-    n, d, goal = 5, 2, 1.0 / (1.0 + 6.0 / 5.0)  # m = 1 + (d + 1 + noise) / n
+    d, goal = 2, 1.0 / (1.0 + 6.0 / 5.0)  # one over 1 + (d + 1 + noise) / n, n = 5
     for trained in in_context.TRAINED:
         part = table.where(trained=trained)
 
