@@ -504,6 +504,7 @@ BUGS = [
     bug("sums-not-rescaled", "streaming.forward", "precision/streaming.py", ("total = factor * state.total", "total = state.total")),
     bug("mean-added", "streaming.gradients", "precision/backward.py", ("axis=1)[:, -1] - mean[i])", "axis=1)[:, -1] + mean[i])")),
     bug("logarithms-halved", "streaming.passes", "precision/passes.py", ("width(most) + own", "width(most) + own / 2")),
+    bug("slopes-too-large", "streaming.eight-bits", "precision/backward.py", ("10 - exponent - (share", "11 - exponent - (share")),
     bug("next-planes", "rotary.phases", "precision/rotary.py", ("ball(-2 * i) / size", "ball(-2 * i - 2) / size")),
     bug("left-unscaled", "streaming.invariance", "precision/streaming.py", ("one * left.total + other", "left.total + other")),
     bug("worth-without-its-tail", "descent.oblique", "maxent/gibbs/ascent.py", ("(1 + (-evaluated(gap)).exp()) ** 2", "(1 + (-evaluated(gap)).exp())")),

@@ -24,14 +24,15 @@ VALID = {
         "length": 64, "rows": 2, "form": "bfloat16", "width": 16, "depth": 16, "score": 4.0, "size": 2.0, "spread": 1.0,
         "reach": 2.0, "slope": 3.0, "additions": 9, "rises": 3,
     },
+    "slope_power": {"spread": 0.75},
     "pass_error": {"length": 64, "rows": 2, "form": "bfloat16", "depth": 16, "additions": 9, "rises": 3},
     "stream_logarithm": {
         "scores": np.array([0.5, -1.0, 0.25]), "plan": ([[0], []], [[2, 1]]), "form": "float16", "sink": 0.25,
     },
     "stream_gradients": {
         "queries": TOKENS[:1], "keys": TOKENS, "values": TOKENS, "slopes": TOKENS[1:2], "partitions": np.array([2.5]),
-        "means": np.array([0.5]), "plan": ([[0], []], [[2, 1]]), "form": "float16", "scale": 0.5,
-        "mask": np.array([[True, False, True]]),
+        "means": np.array([0.5]), "plan": ([[0], []], [[2, 1]]), "form": "e4m3", "scale": 0.5,
+        "mask": np.array([[True, False, True]]), "power": 7,
     },
     "rotary_phases": {
         "base": 10000.0, "dim": 8, "positions": np.array([0, 7, 4095]), "frequencies": "bfloat16", "product": "float32",

@@ -26,8 +26,10 @@ WIDTHS = [
     ("own-logarithms-exact", "streaming.passes", PASSES, "(u * (1 + scores) + 2 * scores) * s", "0 * s"),
     ("own-means-exact", "streaming.passes", PASSES,
      "off + own.products * (b + off) + own.least", "own.products * b + own.least"),
-    ("gradients-unrounded", PARTS, PASSES, "last = ball(target.unit if", "last = ball(0.0 if"),
+    ("gradients-unrounded", PARTS, PASSES, "last = ball(outer.unit if", "last = ball(0.0 if"),
     ("saved-sums-exact", PARTS, PASSES, "(c + r) * u / (1 - u) + n * far", "n * far"),
     ("saved-distances-exact", PARTS, PASSES, "u * (most + mean) / (1 - u)", "0"),
+    ("slopes-do-not-vanish", PARTS, PASSES, "lost = n * vanishing(form) * 5 / 4", "lost = 0 * vanishing(form)"),
+    ("weights-do-not-vanish", PARTS, PASSES, "+ weight_speck(form)", "+ 0 * weight_speck(form)"),
     ("additions-uncounted", PARTS, PASSES, "in (c + 3, m + 2)", "in (3, m + 2)"),
 ]  # fmt: skip

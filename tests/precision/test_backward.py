@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from theory.precision import gradient_error, stream_gradients
+from theory.precision import gradient_error, slope_power, stream_gradients
 from theory.precision.backward import KEPT
 from theory.precision.formats import FORMATS
 
@@ -72,7 +72,23 @@ def test_bounds_have_their_values():
         assert getattr(found, part).mid == pytest.approx(float(value), rel=1e-12, abs=0.0)
 
 
-@pytest.mark.parametrize("form", ["bfloat16", "float16"])
+@pytest.mark.parametrize("spread", [0.0, 2.0**-99, 1.0, 3.5, 3.6, 4.0, 896.0, 897.0, 1e20])
+def test_the_power_of_slopes_is_the_largest_that_serves(spread):
+    power = slope_power(spread)
+    assert spread * 2.0**power <= 896.0
+    assert power == 100 or spread * 2.0 ** (power + 1) > 896.0
+
+
+def test_slopes_beyond_the_largest_number_become_it():
+    two = np.array([[1.0], [-1.0]])
+    given = [np.zeros((1, 1)), two, two, np.ones((1, 1)), [math.log(2.0)], [0.0], [[0, 1]]]
+    assert slope_power(1.0) == 9
+    exact, cut = (stream_gradients(*given, form="e4m3", scale=1.0, power=power).queries[0, 0] for power in (9, 10))
+    assert exact == 1.0
+    assert cut == 0.875  # 448 in place of 512, of both slopes
+
+
+@pytest.mark.parametrize("form", ["bfloat16", "float16", "e4m3"])
 def test_a_hundred_thousand_keys_stay_within_the_bound(form):
     n = 100_000
     rng = np.random.default_rng(8)
@@ -84,7 +100,8 @@ def test_a_hundred_thousand_keys_stay_within_the_bound(form):
     mean = p @ v[:, 0]
     saved = float(np.float32(log))
     kept = float(np.float32(mean + 2.0**-9))
-    found = stream_gradients(q, k, v, g, [saved], [kept], [range(n)], form=form, scale=1.0)
+    power = slope_power(1.0) if form == "e4m3" else 0
+    found = stream_gradients(q, k, v, g, [saved], [kept], [range(n)], form=form, scale=1.0, power=power)
     slopes = p * (v[:, 0] - mean)
     bound = gradient_error(
         n, 1, form=form, depth=1, size=1.0, spread=1.0, partition=abs(saved - log) + 1e-12, mean=abs(kept - mean)

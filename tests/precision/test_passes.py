@@ -24,24 +24,28 @@ def test_nothing_has_the_logarithm_minus_infinity():
     assert stream_logarithm([-math.inf], [[0]], sink=2.0) == 2.0
 
 
-def test_parts_have_their_values():
-    """As a calculator finds them."""
+@pytest.mark.parametrize(("form", "bits", "speck"), [("bfloat16", 8, 0.0), ("e4m3", 4, 2.0**-18)])
+def test_parts_have_their_values(form, bits, speck):
+    """As a calculator finds them; outputs are in bfloat16."""
     n, m, e, c, r = 2048, 64, 128, 142, 15
     with mpmath.workdps(40):
-        u, coarse = mpmath.mpf(2) ** -24, 1 / mpmath.mpf(257)
+        u, coarse, last = mpmath.mpf(2) ** -24, 1 / mpmath.mpf(2**bits + 1), 1 + mpmath.mpf(2) ** -8
         most = -(r + 1) * mpmath.log1p(-4 * u)
         own = most + u * (most + mpmath.lambertw((n - 1) / mpmath.e).real) / (1 - u) + (c + r) * u / (1 - u)
         right = {
             "logarithm": own + 4 * u * (mpmath.log(n) + own) + u * (1 + 4 * u) * (mpmath.log(n) + own),
             "exponentials": mpmath.mpf(n) ** u / (1 - 4 * u) - 1,
             "products": (1 + u) * e * u / (1 - e * u),
-            "queries": (1 + mpmath.mpf(2) ** -8) * (1 + coarse) * (1 + u) / (1 - (c + 3) * u) - 1,
-            "keys": (1 + mpmath.mpf(2) ** -8) * (1 + coarse) * (1 + u) / (1 - (m + 2) * u) - 1,
-            "values": (1 + mpmath.mpf(2) ** -8) * (1 + coarse) / (1 - 4 * u) / (1 - m * u) - 1,
+            "queries": last * (1 + coarse) * (1 + u) / (1 - (c + 3) * u) - 1,
+            "keys": last * (1 + coarse) * (1 + u) / (1 - (m + 2) * u) - 1,
+            "values": last * ((1 + coarse) / (1 - 4 * u) + speck) / (1 - m * u) - 1,
+            "vanishing": 1.25 * n * 2.0**-10 / mpmath.mpf(448) * (form == "e4m3"),
         }
-    found = pass_error(n, m, form="bfloat16", depth=e, additions=c, rises=r)
+    found = pass_error(n, m, form=form, depth=e, additions=c, rises=r)
     for part, value in right.items():
         assert getattr(found, part).mid == pytest.approx(float(value), rel=1e-12, abs=0.0), part
+    assert found.least.hi < 2.0**-113
+    assert found.specks.hi < 2.0**-65
 
 
 @pytest.mark.parametrize("form", KEPT)
@@ -58,7 +62,7 @@ def test_tolerances_are_no_smaller_than_the_bound_that_they_rest_on(form):
     mean = off + e * u / (1.0 - e * u) * (sizes["size"] + off)
     under = gradient_error(n, m, form=form, depth=e, **sizes, partition=saved, mean=mean, score=score * heads.scores.hi)
     found = gradient_tolerance(n, m, form=form, width=d, depth=e, score=score, reach=reach, slope=slope, **sizes)
-    unit = {"float64": 0.0, "float32": 0.0, "bfloat16": 2.0**-8, "float16": 2.0**-11}[form]
+    unit = {"float64": 0.0, "float32": 0.0, "bfloat16": 2.0**-8, "float16": 2.0**-11, "e4m3": 2.0**-8}[form]
     whole = {"queries": sizes["spread"], "keys": m * sizes["spread"], "values": float(m)}
     for part, size in whole.items():
         least = getattr(under, part).hi * (1.0 + unit) + unit * size

@@ -48,10 +48,8 @@ def admissible_bases(hi: float, most: int, dim: int) -> tuple[Piece, ...]:
     ----------
     hi : float
         Where to stop; whether all larger bases are admissible says :func:`least_sum_beyond`.
-    most : int
-        The largest distance.
-    dim : int
-        Even.
+    most, dim : int
+        The largest distance, and the dimension, which is even.
 
     Returns
     -------
@@ -89,12 +87,8 @@ def least_sum_beyond(base: float, most: int, dim: int) -> Interval:
 
     Parameters
     ----------
-    base : float
-        More than one.
-    most : int
-        The largest distance.
-    dim : int
-        Even.
+    base, most, dim
+        As in :func:`~theory.positions.least_sum`.
 
     Raises
     ------

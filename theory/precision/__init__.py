@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         GradientError as GradientError,
         Gradients as Gradients,
         gradient_error as gradient_error,
+        slope_power as slope_power,
         stream_gradients as stream_gradients,
     )
     from theory.precision.formats import round_to as round_to

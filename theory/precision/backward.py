@@ -3,11 +3,13 @@ r"""Gradients of softmax attention that is read in tiles, as backward kernels co
 A backward pass reads, for each query, the logarithm L of the sum of weights and the mean D of the output against the
 slope g, both as they were saved, rounded. With :math:`p_j = e^{s_j - L}` and :math:`r_j = \langle g, v_j\rangle` the
 slope of a score is :math:`p_j(r_j - D)`; it and :math:`p_j` are rounded to the format before they meet keys, queries
-and slopes. Sums are in float32 (in float64 for that format).
+and slopes. Sums are in float32 (in float64 for that format). In E4M3 weights are multiplied by 256 for that, and slopes
+of scores by a power of two; what is beyond its largest number becomes that number.
 
 *Bound.* What is saved is the weak point: a score that is large costs :math:`u|L|`, which the forward pass never pays,
 and a mean that is off by :math:`\eta` moves the gradient of a query by :math:`\eta` in the direction of the mean key.
-All other terms are proportional to half the range of :math:`r_j`.
+All other terms are proportional to T, half the range of :math:`r_j`. As :math:`p(1-p) \le 1/4`, a slope of a score is
+at most T/2: a factor that brings T to 896 cuts only what is too large, and then nearer to the truth.
 
 References
 ----------
@@ -29,8 +31,10 @@ from theory.precision.streaming import (
     FAR,
     LARGEST,
     MOST,
+    OUTPUTS,
     ROOT,
     ULPS,
+    WEIGHTS,
     Plan,
     as_moderate,
     as_plan,
@@ -40,7 +44,8 @@ from theory.precision.streaming import (
 
 _SMALL = 60  # taken: factors of gradients are at least two to minus this, so that underflow of sums can be bounded
 _ABOVE = 16.0  # taken: a score that exceeds the saved logarithm by more is another row's
-KEPT = ("float64", "float32", "bfloat16", "float16")  # formats in which kernels keep gradients
+KEPT = ("float64", "float32", "bfloat16", "float16", "e4m3")  # formats of weights and slopes of scores
+POWER = 100  # taken: slopes of scores are multiplied by two to at most this power, which sums in float32 hold
 
 
 class Gradients(NamedTuple):
@@ -61,7 +66,7 @@ class GradientError(NamedTuple):
 
 def stream_gradients(
     queries: ArrayLike, keys: ArrayLike, values: ArrayLike, slopes: ArrayLike, partitions: ArrayLike, means: ArrayLike,
-    plan: Plan, *, form: str = "bfloat16", scale: float | None = None, mask: ArrayLike | None = None,
+    plan: Plan, *, form: str = "bfloat16", scale: float | None = None, mask: ArrayLike | None = None, power: int = 0,
 ) -> Gradients:  # fmt: skip
     r"""Return the gradients of :math:`\sum_i\langle g_i, o_i\rangle` as a backward kernel computes them.
 
@@ -74,12 +79,14 @@ def stream_gradients(
         output against the slope. Of a query that sees no key they do not matter.
     plan : list of sequences of int, or tuple of two plans
         As in :func:`stream_row`, the order in which gradients of queries are summed.
-    form : {"float64", "float32", "bfloat16", "float16"}
+    form : {"float64", "float32", "bfloat16", "float16", "e4m3"}
         To which weights and slopes of scores are rounded.
     scale : float, optional
         The factor of scores, by default one over the root of the dimension.
     mask : array_like of bool, shape (m, n), optional
         True where a query sees a key.
+    power : int, optional
+        Slopes of scores are multiplied by two to this power, up to 100 in size, to be rounded: :func:`slope_power`.
 
     Examples
     --------
@@ -111,13 +118,33 @@ def stream_gradients(
                 )
             weights[i, sees] = exponentials(gaps, form)
             moved[i, sees] = weights[i, sees] * (np.add.accumulate(g[i] * v[sees], axis=1)[:, -1] - mean[i])
-    weights, moved = _kept(weights, form), _kept(moved, form)
+    weights, moved = _kept(weights, form, WEIGHTS.get(form, 0)), _kept(moved, form, _as_power(power))
     found = (
         np.stack([_along(row, k, plan) for row in moved]) * factor,
         np.add.accumulate(moved[:, :, np.newaxis] * q[:, np.newaxis], axis=0)[-1] * factor,
         np.add.accumulate(weights[:, :, np.newaxis] * g[:, np.newaxis], axis=0)[-1],
     )
     return Gradients(*(part.astype(np.float64) for part in found))
+
+
+def slope_power(spread: float) -> int:
+    r"""Return the power of two by which slopes of scores are multiplied for E4M3: the largest that is sure to serve.
+
+    A slope :math:`p_j(r_j - D)` is at most half of ``spread``, so that two to this power times ``spread`` may be 896,
+    twice the largest number of E4M3.
+
+    Parameters
+    ----------
+    spread : float
+        Half the largest range of :math:`\langle g, v_j\rangle` in a row, with 0 in it if there is a sink.
+
+    Examples
+    --------
+    >>> slope_power(1.0), slope_power(3.5), slope_power(3.75)
+    (9, 8, 7)
+    """
+    share, exponent = math.frexp(as_between(spread, "spread", 0.0, LARGEST))
+    return min(POWER, 10 - exponent - (share > 0.875)) if share else POWER
 
 
 def gradient_error(
@@ -134,8 +161,8 @@ def gradient_error(
     ----------
     length, rows : int
         How many keys, a sink among them, and how many queries there are.
-    form : {"float64", "float32", "bfloat16", "float16"}
-        As in :func:`stream_gradients`.
+    form : {"float64", "float32", "bfloat16", "float16", "e4m3"}
+        As in :func:`stream_gradients`, in E4M3 with the power of :func:`slope_power`.
     depth : int
         The dimension of values.
     size : float
@@ -178,11 +205,11 @@ def gradient_error(
         first = all_weights * (2 * t + apart) + apart
         whole = (1 + u) * (t + first)
         coarse = target.unit / (1 + ball(target.unit)) if form != working(form) else ball(0)
-        specks = n * (half_least(target) + speck)
+        specks = n * (slope_speck(form) + vanishing(form) * t + speck)
         off = first + u * (t + first) + coarse * whole + specks
         summed = whole * (1 + coarse) + specks
         tiny = 4 * (n + m) * speck * 2**_SMALL
-        value = one_weight + coarse * (1 + one_weight) + half_least(target)
+        value = one_weight + coarse * (1 + one_weight) + weight_speck(form)
         return GradientError(
             hull(off + roundings(n + 2, u) * summed + tiny),
             hull(m * (off + roundings(m + 2, u) * summed) + tiny),
@@ -195,15 +222,45 @@ def half_least(target: Format) -> Any:
     return ball(2) ** (target.least - target.bits)
 
 
+def weight_speck(form: str) -> Any:
+    """Return what a weight below the normal numbers of a format is off at most."""
+    return half_least(FORMATS[form]) / 2 ** WEIGHTS.get(form, 0)
+
+
+def slope_speck(form: str) -> Any:
+    """Return what a slope of a score below the normal numbers is off at most, in E4M3 after the largest power."""
+    return half_least(FORMATS[form]) / 2 ** (POWER if form == "e4m3" else 0)
+
+
+def vanishing(form: str) -> Any:
+    """Return what it is off more in E4M3, per unit of half the range: with :func:`slope_power` that is above 448."""
+    return half_least(FORMATS[form]) / ball(FORMATS[form].largest) if form == "e4m3" else ball(0)
+
+
+def rounded_to(form: str) -> Format:
+    """Return the format to which outputs and gradients are rounded."""
+    return FORMATS[OUTPUTS.get(form, form)]
+
+
 def roundings(steps: int, u: Any) -> Any:
     """Return what so many roundings cost at most."""
     return steps * u / (1 - steps * u)
 
 
-def _kept(numbers: Any, form: str) -> Any:
-    return (
-        numbers if form == working(form) else nearest(numbers.astype(np.float64), FORMATS[form]).astype(numbers.dtype)
-    )
+def _as_power(power: int) -> int:
+    found = as_count(power, "power", least=-POWER)
+    if found > POWER:
+        raise ValueError(f"power: expected at most {POWER}, got {power}")
+    return found
+
+
+def _kept(numbers: Any, form: str, power: int) -> Any:
+    """Return numbers as they meet other factors: what is beyond the largest of the format is that one."""
+    if form == working(form):
+        return numbers
+    target = FORMATS[form]
+    coded = nearest(np.ldexp(numbers.astype(np.float64), power), target)
+    return np.ldexp(np.clip(coded, -target.largest, target.largest), -power).astype(numbers.dtype)
 
 
 def _along(row: Any, keys: Any, plan: Plan) -> Any:

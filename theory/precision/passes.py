@@ -16,7 +16,16 @@ from numpy.typing import ArrayLike
 
 from theory._validate import as_between, as_choice, as_count, as_scores
 from theory.evidence import Interval, ball, hull, precision
-from theory.precision.backward import KEPT, GradientError, half_least, roundings
+from theory.precision.backward import (
+    KEPT,
+    GradientError,
+    half_least,
+    rounded_to,
+    roundings,
+    slope_speck,
+    vanishing,
+    weight_speck,
+)
 from theory.precision.formats import FORMATS
 from theory.precision.streaming import FAR, LARGEST, MOST, ULPS, Plan, as_moderate, as_plan, state_of, stream_error
 
@@ -29,7 +38,7 @@ class PassError(NamedTuple):
 
     ``logarithm`` is of what is saved, ``exponentials`` of all weights of a row, ``products`` of those of slopes and
     values, ``queries``, ``keys`` and ``values`` of sums and roundings of these gradients, ``specks`` of slopes of
-    scores that underflow, and ``least`` of outputs that do.
+    scores that underflow, ``vanishing`` of those in E4M3, per unit of ``spread``, and ``least`` of outputs that do.
     """
 
     logarithm: Interval
@@ -39,6 +48,7 @@ class PassError(NamedTuple):
     keys: Interval
     values: Interval
     specks: Interval
+    vanishing: Interval
     least: Interval
 
 
@@ -84,8 +94,9 @@ def pass_error(
     ----------
     length, rows : int
         How many keys, a sink among them, and how many queries there are.
-    form : {"float64", "float32", "bfloat16", "float16"}
-        Of outputs, gradients, and of weights and slopes of scores before they meet other factors.
+    form : {"float64", "float32", "bfloat16", "float16", "e4m3"}
+        Of outputs, gradients, and of weights and slopes of scores before they meet other factors; for E4M3 outputs and
+        gradients are in bfloat16, and slopes of scores are multiplied by two to the power of :func:`slope_power`.
     depth : int
         The dimension of values.
     additions : int, optional
@@ -107,26 +118,27 @@ def pass_error(
     for number, name in ((n, "length"), (m, "rows"), (e, "depth")):
         if number > MOST:
             raise ValueError(f"{name}: expected at most {MOST}, got {number}")
-    target = FORMATS[as_choice(form, "form", KEPT)]
+    target, outer = FORMATS[as_choice(form, "form", KEPT)], rounded_to(form)
     sums = "float64" if form == "float64" else "float32"
     c = n - 1 if additions is None else as_count(additions, "additions", least=0)
     r = n - 1 if rises is None else as_count(rises, "rises", least=0)
     with precision():
-        u, speck, own = ball(FORMATS[sums].unit), half_least(FORMATS[sums]), half_least(target)
+        u, speck, own = ball(FORMATS[sums].unit), half_least(FORMATS[sums]), half_least(outer)
         far = ball(2) ** -FAR[sums]
         coarse = target.unit / (1 + ball(target.unit)) if form != sums else ball(0)
-        last = ball(target.unit if form != sums else 0.0)
+        last = ball(outer.unit if form != sums else 0.0)
         power = -(1 - ULPS * u).log()
         logarithm = _logarithm(n, c, r, u, far)
         exponentials = (power + u * ball(n).log()).exp() - 1 + n * far
         queries, keys = (
             (1 + last) * (1 + coarse) * (1 + u) * (1 + roundings(steps, u)) - 1 for steps in (c + 3, m + 2)
         )
-        one = (1 + coarse) * (power.exp() + far) + own
+        one = (1 + coarse) * (power.exp() + far) + weight_speck(form)
         values = (1 + last) * (1 + roundings(m, u)) * one - 1 + 2**24 * speck * 2**_SMALL
-        specks = n * (own + speck) * 5 / 4 + 8 * (n + _ROWS) * speck * 2**_SMALL
+        lost = n * vanishing(form) * 5 / 4
+        specks = n * (slope_speck(form) + speck) * 5 / 4 + 8 * (n + _ROWS) * speck * 2**_SMALL
         least = own + 3 * n * ball(2) ** FORMATS[sums].least
-        parts = (logarithm, exponentials, (1 + u) * roundings(e, u), queries, keys, values, specks, least)
+        parts = (logarithm, exponentials, (1 + u) * roundings(e, u), queries, keys, values, specks, lost, least)
         return PassError(*(hull(ball(part)) for part in parts))
 
 
@@ -179,10 +191,11 @@ def gradient_tolerance(
         off = far * (weights + s * scores + output) + steep * least
         mean = off + own.products * (b + off) + own.least
         apart = own.products * b + (1 + u) * mean + 2 * u * t
+        specks = own.specks + own.vanishing * t
         first = ((1 + own.exponentials) * tilt - 1) * (2 * t + apart) + apart
         return GradientError(
-            hull(first + own.queries * (t + first) + own.specks),
-            hull(rows * (first + own.keys * (t + first) + own.specks)),
+            hull(first + own.queries * (t + first) + specks),
+            hull(rows * (first + own.keys * (t + first) + specks)),
             hull(rows * ((1 + own.values) * tilt - 1)),
         )
 

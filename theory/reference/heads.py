@@ -81,10 +81,17 @@ def _exact() -> dict[str, dict[str, Any]]:
         "keys": Recurrent((LENGTH, dim), _start(74), 3, period=dim),
         "mask": Repeated((ROWS, LENGTH), [False, True, False, True], [64, 128, 64, LENGTH]),
     }
+    signs = np.zeros((ROWS, dim))
+    signs[0, 0], signs[1, [3, 10]] = 1.0, 1.0
+    zero = {  # the mean of the values is 0
+        **plain,
+        "values": Repeated((LENGTH, dim), [1.5 / 64.0, -0.5 / 64.0], [64 * dim, 192 * dim]),
+        "cotangent": signs,
+    }
     sink = {name: x for name, x in plain.items() if name not in ("cotangent", "answered_keys")}
     sink |= {"sink": np.array(0.0)}
     sink["mask"] = Repeated((ROWS, LENGTH), [True, False, True, False, True], [77, 1, LENGTH - 1, 1, 178])
-    return {"bits-queries-zero": plain, "bits-keys-equal": equal, "bits-sink-equal": sink}
+    return {"bits-queries-zero": plain, "bits-keys-equal": equal, "bits-mean-zero": zero, "bits-sink-equal": sink}
 
 
 def _cases() -> list[Case]:
@@ -139,7 +146,8 @@ def subject() -> Subject:
             "recurrence has the entries of the recurrence that the schema states.",
             "In cases whose names begin with bits all sums of a kernel in float32 are exact, in every order of keys, "
             "all tiles and splits: its output is the nearest number bit by bit, and so are gradients in binary16 and "
-            "bfloat16: weights and slopes of scores, before they meet other factors, are rounded to what they are.",
+            "bfloat16, and those of bits-mean-zero in e4m3, with weights times 256 and slopes of scores times a power "
+            "of two: before they meet other factors both are rounded to what they are.",
             *CONVENTIONS,
         ),
     )

@@ -17,7 +17,7 @@ WIDTHS = (32, 64, 96, 128, 192, 256)
 TILE = 128
 ULPS = 4  # units of an exponential: two in the last place
 SCALED = {"e4m3": 8}  # weights times two to this power
-KEPT = ("binary64", "binary32", "binary16", "bfloat16")  # formats of gradients
+POWER = 100  # slopes of scores are multiplied by two to at most this power for e4m3
 ROWS = 2**20  # more queries and keys than any entry is for
 SMALL = 60  # factors of gradients are at least two to minus this
 
@@ -73,9 +73,10 @@ def _of_width(form: str, inputs: Inputs) -> Answers:
 
 def _roundings(form: str) -> tuple[Any, Any]:
     """Return what rounding to the format costs a factor of a product, and a gradient; nothing in that of the sums."""
-    wide = FORMATS[form] == _sums(form)
-    unit = ball(0) if wide else _unit(FORMATS[form])
-    return unit / (1 + unit), unit
+    if FORMATS[form] == _sums(form):
+        return ball(0), ball(0)
+    unit = _unit(FORMATS[form])
+    return unit / (1 + unit), _unit(_output(form))
 
 
 def _summed(steps: int, form: str) -> Any:
@@ -93,24 +94,26 @@ def _speck(target: Format) -> Any:
 
 def _gradients_of_length(form: str, inputs: Inputs) -> Answers:
     n, c, r = (int(inputs[name]) for name in ("length", "additions", "rises"))
-    own, sums = FORMATS[form], _sums(form)
+    own, sums = _speck(FORMATS[form]), _sums(form)
     u = _unit(sums)
     exponentials, distance = _rises(n, r, u)
     saved = exponentials + u * distance / (1 - u) + (c + r) * u / (1 - u) + n * _far(form)
-    specks = n * (_speck(own) + _speck(sums)) * 5 / 4 + 8 * (n + ROWS) * _speck(sums) * 2**SMALL
+    slopes = own / 2**POWER if form in SCALED else own
+    specks = n * (slopes + _speck(sums)) * 5 / 4 + 8 * (n + ROWS) * _speck(sums) * 2**SMALL
     return {
         "logarithm": scalar(saved + u * (ULPS + 1 + ULPS * u) * (ball(n).log() + saved)),
         "exponentials": scalar((u * ball(n).log()).exp() / (1 - ULPS * u) - 1 + n * _far(form)),
         "queries": scalar(_summed(c + 3, form)),
         "specks": scalar(specks),
-        "least": scalar(_speck(own) + 3 * n * ball(2) ** sums.least),
+        **({"vanishing": scalar(n * own / ball(FORMATS[form].largest) * 5 / 4)} if form in SCALED else {}),
+        "least": scalar(_speck(_output(form)) + 3 * n * ball(2) ** sums.least),
     }
 
 
 def _gradients_of_rows(form: str, inputs: Inputs) -> Answers:
     m, sums = int(inputs["rows"]), _sums(form)
     u, (coarse, last) = _unit(sums), _roundings(form)
-    one = (1 + coarse) * (1 / (1 - ULPS * u) + _far(form)) + _speck(FORMATS[form])
+    one = (1 + coarse) * (1 / (1 - ULPS * u) + _far(form)) + _speck(FORMATS[form]) / 2 ** SCALED.get(form, 0)
     values = (1 + last) * (1 + _gamma(m, u)) * one - 1 + 2**24 * _speck(sums) * 2**SMALL
     return {"keys": scalar(_summed(m + 2, form)), "values": scalar(values)}
 
@@ -131,18 +134,15 @@ def _cases() -> list[Case]:
             ):
                 given = {"length": np.array(n), "additions": np.array(additions), "rises": np.array(rises)}
                 found.append(Case(f"{form}-length-{n}-{words}", given, partial(_of_length, form)))
-                if form in KEPT:
-                    compute = partial(_gradients_of_length, form)
-                    found.append(Case(f"{form}-gradients-length-{n}-{words}", given, compute))
-            if form in KEPT:
-                rows = {"rows": np.array(n)}
-                found.append(Case(f"{form}-gradients-rows-{n}", rows, partial(_gradients_of_rows, form)))
+                compute = partial(_gradients_of_length, form)
+                found.append(Case(f"{form}-gradients-length-{n}-{words}", given, compute))
+            rows = {"rows": np.array(n)}
+            found.append(Case(f"{form}-gradients-rows-{n}", rows, partial(_gradients_of_rows, form)))
         for width in WIDTHS:
             given = {"width": np.array(width)}
             found.append(Case(f"{form}-width-{width}", given, partial(_of_width, form)))
-            if form in KEPT:
-                depth = {"depth": np.array(width)}
-                found.append(Case(f"{form}-gradients-depth-{width}", depth, partial(_gradients_of_depth, form)))
+            depth = {"depth": np.array(width)}
+            found.append(Case(f"{form}-gradients-depth-{width}", depth, partial(_gradients_of_depth, form)))
     return found
 
 
@@ -168,11 +168,12 @@ def subject() -> Subject:
             "exponentials": "c_e, of all weights of a row in the backward pass: n^u / (1 - 4 u) - 1 + n eta",
             "products": "c_b, of a slope times values, per unit of B: (1 + u) g(e), g(k) = k u / (1 - k u)",
             "queries": "c_q, of sums and roundings of the gradient of a query: (1 + v) (1 + w) (1 + u) (1 + g(c + 3)) "
-            "- 1, w = u_F / (1 + u_F) and v = u_F, both 0 in binary32 and binary64",
+            "- 1, w = u_F / (1 + u_F), v the unit roundoff of gradients, both 0 in binary32 and binary64",
             "keys": "c_k, the same of a key: with g(m + 2) for g(c + 3)",
             "values": "c_v, the same of a value: (1 + v) (1 + g(m)) ((1 + w) (1 / (1 - 4 u) + eta) + h) - 1 + 2^84 h_u",
-            "specks": "c_s, of slopes of scores that underflow: (5/4) n (h + h_u) + 8 (n + 2^20) 2^60 h_u, with h_u "
-            "half the least positive number of the sums",
+            "specks": "c_s, of slopes of scores that underflow: (5/4) n (h_s + h_u) + 8 (n + 2^20) 2^60 h_u, with h_u "
+            "half the least positive number of the sums, h_s = h, and 2^-110 for e4m3",
+            "vanishing": "c_z, for e4m3, of the same, per unit of T: (5/4) n 2^-10 / 448; 0 for other formats",
         },
         _cases(),
         (
@@ -189,16 +190,18 @@ def subject() -> Subject:
             "Tiles of 128 are read one after the other, each summed one by one: c = 127 + tiles - 1, r = tiles - 1.",
             "Gradients of sum_i <g_i, o_i>. The backward pass reads the logarithm that the forward pass saved, one "
             "number a row, and the mean of g with the rounded output; weights and slopes of scores are rounded to the "
-            "format before they meet keys, queries and g, and so are gradients at the end.",
+            "format before they meet keys, queries and g, and so are gradients at the end, to bfloat16 for e4m3.",
+            "For e4m3 weights are multiplied by 256, slopes of scores by the largest power of two, at most 2^100, that "
+            "takes T to 896 at most, both are rounded, 448 is put for what exceeds it, and the factors are divided "
+            "out. No slope of a score exceeds T / 2.",
             "K, Q, G are the largest sizes of a coordinate of keys, queries and g, B the largest sum_k |g_k v_jk|, T "
             "half the largest range of <g, v_j> over the keys (0 among them if there is a sink), S at least the size "
             "of a sink, H the largest sum_k |g_k| t_k, t_k the tolerance of the output in column k: "
             "L = (1 + u) (l + (u (1 + scores) + 2 scores) S), F = H + c_b (B + H) + least, "
             "D = c_b B + (1 + u) F + 2 u T, X = (exp(L) (1 + c_e) - 1) (2 T + D) + D.",
-            "The gradient of a query is off by at most scale K (X + c_q (T + X) + c_s) + least, that of a key by "
-            "m scale Q (X + c_k (T + X) + c_s) + least, that of a value by m G (exp(L) (1 + c_v) - 1) + least, that of "
-            "a sink by m ((exp(L) (1 + c_v) - 1) (2 T + F) + F) + least, where scale K, scale Q and G are 0 or at "
-            "least 2^-60, for as many additions and rises; additions over queries are in any order.",
-            "Gradients in e4m3 have no entry: a bound for them is open.",
+            "The gradient of a query is off by at most scale K (X + c_q (T + X) + c_s + c_z T) + least, that of a key "
+            "by m scale Q (X + c_k (T + X) + c_s + c_z T) + least, that of a value by m G (exp(L) (1 + c_v) - 1) + "
+            "least, that of a sink by m ((exp(L) (1 + c_v) - 1) (2 T + F) + F) + least, where scale K, scale Q and G "
+            "are 0 or at least 2^-60, for as many additions and rises; additions over queries are in any order.",
         ),
     )

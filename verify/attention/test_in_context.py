@@ -3,8 +3,8 @@
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from math import comb, factorial, prod
 
+from theory.attention import in_context
 from theory.evidence import (
     Claim,
     Interval,
@@ -16,7 +16,6 @@ from theory.evidence import (
     equals,
     hull,
     hypothesis,
-    precision,
     verifies,
 )
 
@@ -165,6 +164,20 @@ def test_rates(run, *, largest=False, power=2, noisy=1):
                 excess = sum(own[i] * m[i] * gamma[i][i] ** 2 * left[i] ** power for i in range(d))
                 found = Interval.exactly(risk(name, there, noise) - least)
                 yield equals(found, Interval.exactly(excess), scale=1, part="excess", law=name)
+    for case, share, found in times_of(run, "one matrix"):
+        d, n, noise = case["d"], case["n"], noisy * Fraction(case["noise"])
+        m = 1 + (d + 1 + noise) / n
+        left = ball(1 - in_context.START) / ball(1 - share)
+        yield equals(found, hull(left.log() / ball(2 * m)), part="time", **case)
+
+
+def times_of(run, trained):
+    """What a case is, which share of the best multiple is learned, and after which time."""
+    table = run.study(in_context.learned).where(trained=trained)
+    for d, n, noise, share, found in zip(
+        *(table[name].tolist() for name in ("d", "n", "noise", "share")), table["time"], strict=True
+    ):
+        yield {"d": d, "n": n, "noise": noise, "share": share}, Fraction(round(100 * share), 100), found
 
 
 def slopes(name, v, g, noise):
@@ -239,86 +252,12 @@ def test_factored(run, *, one=False, balance=Fraction(0), root=True, plateau=Tru
                 curve = rate * ball(3 * share * best_one / (1 + 3 * share) ** 2)
                 curve = curve if plateau else rate * ball(there)
                 yield equals(hull(ball(-slope) * pace), hull(curve), scale=1, part="curve", noise=float(noise), **law)
-
-
-def times(one, other):
-    """The product of two polynomials, which are powers of variables with their coefficients."""
-    found = {}
-    for (a, x), (b, y) in product(one.items(), other.items()):
-        powers = tuple(i + j for i, j in zip(a, b, strict=True))
-        found[powers] = found.get(powers, 0) + x * y
-    return found
-
-
-@cache
-def wishart(d, count):
-    """The means of sums of eigenvalues, of their squares and inverses, of X X^T, X of count normal columns.
-
-    The density of the eigenvalues l_1 < ... < l_d is the product of l_j - l_i and of l^m e^(-l/2), 2 m = count - d - 1; in
-    the gaps it is a polynomial, times exponentials.
-    """
-    m, rest = divmod(count - d - 1, 2)
-    assert m > 0
-    assert not rest
-    unit = [tuple(int(i == k) for i in range(d)) for k in range(d)]
-    values = [{unit[i]: Fraction(1) for i in range(k + 1)} for k in range(d)]
-    density = {(0,) * d: Fraction(1)}
-    for i, j in product(range(d), repeat=2):
-        if i < j:
-            density = times(density, {unit[k]: Fraction(1) for k in range(i + 1, j + 1)})
-    for value in values * (m - 1):
-        density = times(density, value)
-
-    def mean(polynomial):
-        total = Fraction(0)
-        for powers, weight in times(density, polynomial).items():
-            total += weight * prod(factorial(a) * Fraction(2, d - k) ** (a + 1) for k, a in enumerate(powers))
-        return total
-
-    def summed(terms):
-        total = {}
-        for term in terms:
-            for powers, weight in term.items():
-                total[powers] = total.get(powers, 0) + weight
-        return total
-
-    whole, without = {(0,) * d: Fraction(1)}, [{(0,) * d: Fraction(1)} for _ in range(d)]
-    for k, value in enumerate(values):
-        whole = times(whole, value)
-        without = [times(term, value) if i != k else term for i, term in enumerate(without)]
-    norm = mean(whole)
-    first = mean(times(whole, summed(values)))
-    second = mean(times(whole, summed([times(value, value) for value in values])))
-    return first / norm, second / norm, mean(summed(without)) / norm
-
-
-def ridge(d, count, noise):
-    """The risk of ridge regression with the noise as penalty, in a ball, in one dimension or two.
-
-    The density of an eigenvalue l is a sum of l^k e^(-al), and the integral of l^k e^(-al)/(l + s) is an exponential integral
-    for k = 0 and follows from k - 1.
-    """
-    terms = {}  # by power and rate
-    m, rest = divmod(count - d - 1, 2)
-    assert not rest
-    if d == 1:
-        terms[m, Fraction(1, 2)] = Fraction(1)
-    else:
-        half = Fraction(1, 2)
-        terms[m + 1, half] = factorial(m) * Fraction(2) ** (m + 1)
-        terms[m, half] = -factorial(m + 1) * Fraction(2) ** (m + 2)
-        for k in range(m + 1):
-            terms[2 * m - k, 2 * half] = 2 * comb(m, k) * factorial(k + 1) * Fraction(2) ** (k + 2)
-    s = ball(noise)
-    total, norm = ball(0), Fraction(0)
-    for (power, rate), weight in terms.items():
-        a = ball(rate)
-        value = (a * s).exp() * (a * s).expint(1)
-        for k in range(power):
-            value = ball(factorial(k) / rate ** (k + 1)) - s * value
-        total += ball(weight) * value
-        norm += weight * factorial(power) / rate ** (power + 1)
-    return d * s * total / ball(norm)
+    for case, share, found in times_of(run, "product"):
+        d, n, start = case["d"], case["n"], in_context.START
+        m = 1 + (d + 1 + Fraction(case["noise"])) / n
+        rate = 2 * ball(m) if one else 4 * (ball(d).sqrt() if root else 1)
+        grown = share / (1 - share) * (1 - start) / start if plateau else (1 - start) / (1 - share)
+        yield equals(found, hull(ball(grown).log() / rate), part="time", **case)
 
 
 def left_over(rows, d):
@@ -371,61 +310,30 @@ def test_ridge(run, *, same=False, plus=1, late=True, off=1):
             yield equals(
                 Interval.exactly(left_over(rows, d)), max(d - count, 0), scale=1, part="noiseless", d=d, n=count
             )
-    cases = [
-        (1, 4),
-        (1, 6),
-        (2, 5),
-        (2, 7),
-        (2, 11),
-        (3, 6),
-        (3, 8),
-        (3, 12),
-        (3, 14),
-        *run.pick(quick=[], paper=[(4, 7), (4, 9), (2, 41)]),
-    ]
-    for d, count in cases:
-        first, second, inverse = wishart(d, count)
-        for noise in (Fraction(1, 2), Fraction(1), Fraction(3)):
-            s = {"d": d, "n": count, "noise": float(noise)}
-            attention = d - first**2 / (second + noise * first)
-            least = noise * inverse
-            total = d + 1 + noise
-            yield equals(
-                Interval.exactly(attention), Interval.exactly(d * total / (count + total)), part="least squares", **s
-            )
-            claimed = Fraction(d * noise, count - off * (d + 1))
-            yield equals(Interval.exactly(least), Interval.exactly(claimed), part="least squares", **s)
-            ahead = (d + 1) * count - total**2
-            claimed = Fraction(d * ahead, (count - d - 1) * (count + total))
-            yield equals(
-                Interval.exactly(attention - least), Interval.exactly(claimed), scale=1, part="least squares", **s
-            )
-            where = Fraction(total**2, d + 1) if late else Fraction(d + 1)
-            if count > where:
-                yield at_least(Interval.exactly(attention - least), 0, scale=1, part="sooner", **s)
-            else:
-                yield at_most(Interval.exactly(attention - least), 0, scale=1, part="sooner", **s)
-    for d, count in (
-        (1, 2),
-        (1, 4),
-        (1, 50),
-        (2, 3),
-        (2, 5),
-        (2, 7),
-        (2, 51),
-        *run.pick(quick=(), paper=((1, 200), (2, 201))),
+    table = run.study(in_context.in_context)
+    cells = zip(*(table[name].tolist() for name in ("d", "n", "noise")), strict=True)
+    for (d, count, level), attention, least, found in zip(
+        cells, table["attention"], table["squares"], table["ridge"], strict=True
     ):
-        for noise in (Fraction(1, 2), Fraction(1), Fraction(3)):
-            s, total = {"d": d, "n": count, "noise": float(noise)}, d + 1 + noise
-            with precision(64 * count + 256):
-                found = hull(ridge(d, count, noise))
-            attention = Interval.exactly(d * total / (count + total))
+        noise, s = Fraction(level), {"d": d, "n": count, "noise": level}
+        total = d + 1 + noise
+        claimed = Fraction(d * total, count + total)
+        if count >= d + 3:
+            yield equals(attention, Interval.exactly(claimed), part="least squares", **s)
+            variance = Fraction(d * noise, count - off * (d + 1))
+            yield equals(least, Interval.exactly(variance), part="least squares", **s)
+            ahead = Fraction(d * ((d + 1) * count - total**2), (count - d - 1) * (count + total))
+            yield equals(attention - least, Interval.exactly(ahead), scale=1, part="least squares", **s)
+            where = Fraction(total**2, d + 1) if late else Fraction(d + 1)
+            relation = at_least if count > where else at_most
+            yield relation(attention - least, 0, scale=1, part="sooner", **s)
+        if d <= in_context.PLANE:
             yield at_least(found, Interval.exactly(d * noise / (count + noise)), part="ridge", **s)
-            yield at_most(found, attention, part="ridge", **s)
+            yield at_most(found, Interval.exactly(claimed), part="ridge", **s)
             if count > d + 1:
                 yield at_most(found, Interval.exactly(d * noise / (count - off * (d + 1))), part="ridge", **s)
                 factor = 1 + Fraction(d + plus, noise)
                 low, high = factor * (count - d - 1) / (count + total), factor * (count + noise) / (count + total)
                 low, high = (min(low, 1), 1) if same else (low, high)
-                yield at_least(attention / found, Interval.exactly(low), part="factor", **s)
-                yield at_most(attention / found, Interval.exactly(high), part="factor", **s)
+                yield at_least(Interval.exactly(claimed) / found, Interval.exactly(low), part="factor", **s)
+                yield at_most(Interval.exactly(claimed) / found, Interval.exactly(high), part="factor", **s)

@@ -1,11 +1,7 @@
 """Which direction selects tokens in the end: of a query with differences at any angle, and of a product of two matrices."""
 
 from fractions import Fraction
-from functools import cache
 from itertools import product
-
-import numpy as np
-from scipy.integrate import solve_ivp
 
 from theory.evidence import (
     Claim,
@@ -16,21 +12,18 @@ from theory.evidence import (
     bug,
     constant,
     equals,
-    estimated,
     hull,
     hypothesis,
     limit,
     order,
     verifies,
 )
-from theory.maxent.gibbs import ascended_query
+from theory.maxent.studies import factors, selecting
 
 F = Fraction
-# differences of the token to select and the other one, and what selecting is worth; the first two decide
-QUERIES = {
-    "acute": (((F(0), F(5, 4)), (F(1), F(1, 2)), (F(2), F(2))), (1, 4, 2)),
-    "obtuse": (((F(0), F(25, 16)), (F(11, 4), F(-1, 2))), (1, 4)),
-    "steep": (((F(-7, 16), F(17, 16)), (F(1, 2), F(43, 64)), (F(0), F(2))), (4, 1, 1)),
+QUERIES = {  # rational
+    name: (tuple(tuple(map(F, d)) for d in differences), tuple(map(F, worths)))
+    for name, (differences, worths) in selecting.QUERIES.items()
 }
 LEAST_SUM = {
     "acute": (F(3, 5), F(4, 5)),
@@ -85,7 +78,7 @@ def mean_token(name):
     bug("other-token", "the other token is selected", sign=-1),
 )
 def test_oblique(run, *, direction=None, distance=True, more=0, resonant=1, sign=1):
-    exponents = run.pick(quick=(1, 3, 6, 12), paper=(1, 2, 3, 4, 6, 9, 12))
+    learned = run.study(selecting.selecting)
     for name, (differences, worths) in QUERIES.items():
         separates, multipliers, power = separating(name)
         heading = separates if direction is None else direction(name)
@@ -95,11 +88,10 @@ def test_oblique(run, *, direction=None, distance=True, more=0, resonant=1, sign
         (a, b), (c, d) = differences[:2]
         det = ball(a * d - b * c)
         offset = [(ball(d) * logs[0] - ball(b) * logs[1]) / det, (ball(a) * logs[1] - ball(c) * logs[0]) / det]
-        times = [10.0**exponent for exponent in exponents]
-        table = sign * ascended_query(np.array(differences, dtype=float), np.array(worths, dtype=float), times)
-        for exponent, row in zip(exponents, table, strict=True):
+        table = learned.where(query=name)
+        for exponent, x, y in zip(table["exponent"].tolist(), table["x"], table["y"], strict=True):
             case = {"query": name, "time": exponent}
-            p = [ball(float(lo)).union(ball(float(hi))) for lo, hi in zip(row.lo, row.hi, strict=True)]
+            p = [ball(z.lo).union(ball(z.hi)) for z in (sign * x, sign * y)]
             time = exponent * ball(10).log()
             for d in differences:
                 yield at_least(hull(dot(p, [ball(x) for x in d])), 0, scale=1, part="distance", **case)
@@ -119,89 +111,50 @@ def test_oblique(run, *, direction=None, distance=True, more=0, resonant=1, sign
             yield at_most(hull(off), hull((dot(offset, offset).sqrt() + 2) / time), part="length", **case)
 
 
-DIFFERENCES = np.array(
-    [[1.0, 1.0], [0.0, 2.0]]
-)  # lengths: 11, 12 and 22 are to be large, the last with half of the gap
-STARTS = {
-    "together": np.diag([0.1, 0.1]),
-    "opposite": np.diag([0.1, -0.1]),
-}  # of the first factor; the second: the unit / 10
-
-
-@cache
-def grown(start, sizes, tolerance, *, one=False, third=2.0):
-    """The matrix of scores when its first entry is each of the sizes, along normalised gradient ascent of the worth."""
-    lengths = DIFFERENCES * np.array([[1.0, 1.0], [1.0, third / 2.0]])
-
-    def pull(w):
-        gaps = lengths * w
-        logs = np.where(lengths > 0.0, -np.abs(gaps) - 2.0 * np.log1p(np.exp(-np.abs(gaps))), -np.inf)
-        weights = np.exp(logs - logs.max())
-        return lengths * weights / weights.sum()
-
-    def score(state):
-        return state.reshape(2, 2) if one else state[:4].reshape(2, 2) @ state[4:].reshape(2, 2)
-
-    def field(_, state):
-        g = pull(score(state))
-        if one:
-            return g.ravel()
-        a, b = state[:4].reshape(2, 2), state[4:].reshape(2, 2)
-        return np.concatenate([(g @ b.T).ravel(), (a.T @ g).ravel()])
-
-    first, second = np.array(start).reshape(2, 2), np.eye(2) / 10.0
-    state = (first @ second).ravel() if one else np.concatenate([first.ravel(), second.ravel()])
-    found = []
-    for size in sizes:
-
-        def reached(_, state, size=size):
-            return score(state)[0, 0] - size
-
-        reached.terminal = True
-        solved = solve_ivp(field, (0.0, 1e6), state, method="DOP853", rtol=tolerance, atol=tolerance, events=reached)
-        state = solved.y[:, -1]
-        found.append(score(state))
-    return found
-
-
 @verifies(
     Claim(
         "descent.nuclear",
-        "trained as a product of two matrices scores tend to the direction of the least nuclear norm, and what is left of the second singular value grows or falls as a root",
-        r"$W_{11}, W_{12}, 2W_{22} \ge 1$: the nuclear norm is least at $W^* = \binom{1\ 1}{\frac12\ \frac12}$ only, where it is $\sqrt{5/2}$. For $W = AB$, both trained by gradient ascent of $\sigma(W_{11}) + \sigma(W_{12}) + \sigma(2W_{22})$ from $A = \frac1{10}\mathrm{diag}(1, \pm1)$, $B = \frac1{10}I$: $W/W_{11} \to W^*$, and the second singular value is of the order $W_{11}^{\pm1/2}$",
+        "trained as a product of two matrices scores tend to the direction of the least nuclear norm, and as one matrix do not; what is left of the second singular value grows or falls as a root",
+        r"$W_{11}, W_{12}, 2W_{22} \ge 1$: the nuclear norm is least at $W^* = \binom{1\ 1}{\frac12\ \frac12}$ only, where it is $\sqrt{5/2}$. For $W = AB$, both trained by gradient ascent of $\sigma(W_{11}) + \sigma(W_{12}) + \sigma(2W_{22})$ from $A = \frac1{10}\mathrm{diag}(1, \pm1)$, $B = \frac1{10}I$: $W/W_{11} \to W^*$, and the second singular value is of the order $W_{11}^{\pm1/2}$; if $W$ is trained itself from there, $W_{21} = 0$ stays, and $\|W\|_*/\min(W_{11}, W_{12}, 2W_{22}) \to \frac{\sqrt{13}}2$, which is the nuclear norm at the least Frobenius norm",
         assumptions=("curves by Runge-Kutta, limits from first entries that double up to 2048",),
         spec=("FN.N12",),
         cites=("tarzanagh2023", "tarzanaghsvm2023", "sheen2024"),
-        remark="along one matrix the second row tends to (0, 1/2); where both factors start with a positive determinant the error falls like a root only",
+        remark="where both factors start with a positive determinant the error falls like a root only",
         source_status=("seen", "derived"),
     ),
     hypothesis("one-matrix", "the matrix of scores is trained itself", one=True),
     constant("frobenius", "the direction is that of the least Frobenius norm", corner=0.0),
+    constant("same-norm", "one matrix tends to the least nuclear norm as well", alike=True),
     constant("linear", "the second singular value grows or falls like the first", power=1.0),
     bug("third-as-long", "the third difference is taken as long as the others", third=1.0),
 )
-def test_nuclear(run, *, one=False, corner=0.5, power=0.5, third=2.0):
+def test_nuclear(run, *, one=False, corner=0.5, alike=False, power=0.5, third=2.0):
     least = F(5, 2) if corner else F(13, 4)  # squared
     for a, b, c, d in product([F(k, 2) for k in range(-2, 5)], repeat=4):
         if min(a, b, 2 * d) >= 1:
             square = a * a + b * b + c * c + d * d + 2 * abs(a * d - b * c)
             far = F(0) if (a, b, c, d) == (1, 1, F(1, 2), F(1, 2)) else F(1, 16)
             yield at_least(Interval.exactly(square), Interval.exactly(least + far), part="least")
-    sizes = tuple(2.0**k for k in range(*run.pick(quick=(5, 11), paper=(4, 12))))
-    for name, start in STARTS.items():
+    table = run.study(factors.factors, **({} if third == factors.LENGTH else {"third": third}))
+    first = run.pick(quick=5, paper=4)
+    for name in factors.STARTS:
         side = 1.0 if name == "together" else -1.0
-        steps = [
-            grown(tuple(start.ravel().tolist()), sizes, tolerance, one=one, third=third) for tolerance in (1e-10, 1e-8)
-        ]
+        rows, alone = (
+            table.where(trained=trained, start=name) for trained in ("one matrix" if one else "product", "one matrix")
+        )
+        late = [k for k, exponent in enumerate(rows["exponent"]) if first <= exponent <= run.pick(quick=10, paper=11)]
 
-        def levels(of, steps=steps):
-            return [estimated(float(of(fine)), float(of(rough)), times=2.0) for fine, rough in zip(*steps, strict=True)]
+        def levels(column, rows=rows, late=late):
+            return [rows[column][k] for k in late]
 
         leading = 0.5 if name == "together" else 1.0
-        for k, entry in (((0, 1), 1.0), ((1, 0), corner), ((1, 1), 0.5)):
-            found = limit(levels(lambda w, k=k: w[k] / w[0, 0]), order=leading if k == (1, 0) else 1.0)
+        for k, column, entry in (((0, 1), "beside", 1.0), ((1, 0), "corner", corner), ((1, 1), "last", 0.5)):
+            found = limit(levels(column), order=leading if column == "corner" else 1.0)
             yield equals(found, entry, scale=1, part="direction", start=name, entry=str(k))
-        norm = limit(levels(lambda w: np.linalg.svd(w)[1].sum() / min(w[0, 0], w[0, 1], 2.0 * w[1, 1])), order=leading)
+        norm = limit(levels("norm"), order=leading)
         yield equals(norm, hull(ball(least).sqrt()), part="norm", start=name)
-        found = order(levels(lambda w: np.linalg.svd(w)[1][1]))
-        yield equals(found, -side * power, scale=1, part="second", start=name)
+        yield equals(order(levels("second")), -side * power, scale=1, part="second", start=name)
+        for k in late:
+            yield equals(alone["corner"][k], 0, scale=1, part="one matrix", start=name)
+        norm = limit(levels("norm", alone), order=1.0)
+        yield equals(norm, hull(ball(F(5, 2) if alike else F(13, 4)).sqrt()), part="one matrix", start=name)

@@ -24,6 +24,7 @@ from theory.precision import (
     gradient_tolerance,
     pass_error,
     round_to,
+    slope_power,
     stream_attention,
     stream_error,
     stream_gradients,
@@ -201,12 +202,29 @@ def kept(case, form, plan, keys=slice(None)):
     return logs, means.astype(float)
 
 
+def right_of_sink(sink, logs, means):
+    """The gradient of a sink, in balls."""
+    return -sum((ball(sink) - log).exp() * mean for log, mean in zip(logs, means, strict=True))
+
+
 def of_sink(sink, logs, means, form):
     """The gradient of a sink, as a kernel computes it."""
     kind = np.float64 if form == "float64" else np.float32
     gaps = [float(kind(sink) - kind(one)) for one in logs]
     weights = np.array([float(ball(gap).exp().mid()) for gap in gaps]).astype(kind)
     return float(-np.add.accumulate(weights * means.astype(kind))[-1])
+
+
+def sizes_of(case, spread, of_mean=1.0, of_scores=1.0):
+    """What bounds of gradients need of a case, and the largest score."""
+    q, k, v, g, _, scale, sink = case
+    slopes, score = np.abs(g), max(float((scale * np.abs(q) @ np.abs(k).T).max()), abs(sink or 0.0))
+    sizes = {
+        "size": float((slopes[:, np.newaxis] * np.abs(v)[np.newaxis]).sum(axis=2).max()), "spread": spread,
+        "reach": of_mean * float((slopes * np.abs(v).max(axis=0)).sum(axis=1).max()),
+        "slope": of_mean * float(slopes.sum(axis=1).max()), "score": of_scores * score,
+    }  # fmt: skip
+    return sizes, score
 
 
 @cache
@@ -261,12 +279,7 @@ def test_passes(run, *, of_mean=1.0, of_scores=1.0, share=1.0, rounds=True, own_
             own = {} if not masked else {"mask": mask}
             found = stream_gradients(q, k, v, g, logs, means, plan, form=form, scale=scale, **own)
             slopes = np.abs(g)
-            score = max(float((scale * np.abs(q) @ np.abs(k).T).max()), abs(sink or 0.0))
-            sizes = {
-                "size": float((slopes[:, np.newaxis] * np.abs(v)[np.newaxis]).sum(axis=2).max()), "spread": spread,
-                "reach": of_mean * float((slopes * np.abs(v).max(axis=0)).sum(axis=1).max()),
-                "slope": of_mean * float(slopes.sum(axis=1).max()), "score": of_scores * score,
-            }  # fmt: skip
+            sizes, score = sizes_of(case, spread, of_mean, of_scores)
             shape = len(k) + (sink is not None), len(q)
             used = form if rounds else "float64" if form == "float64" else "float32"
             bound = gradient_tolerance(*shape, form=used, width=q.shape[1], depth=v.shape[1], **sizes)
@@ -289,10 +302,94 @@ def test_passes(run, *, of_mean=1.0, of_scores=1.0, share=1.0, rounds=True, own_
                 off = hull(abs(ball(logs[i]) - right_logs[i]))
                 yield at_most(off, parts.logarithm + away, part="logarithm", form=form, case=name)
             if sink is not None:
-                weights = [(ball(sink) - log).exp() for log in right_logs]
-                truth = -sum(p * mean for p, mean in zip(weights, right_means, strict=True))
+                truth = right_of_sink(sink, right_logs, right_means)
                 off = hull(abs(ball(of_sink(sink, logs, means, form)) - truth))
                 yield at_most(off, sink_bound(bound, parts, forward_error(heads, sizes), sizes, len(q)), part="sink")
+
+
+def of_eight(root, count):
+    """A name, and queries, keys, values, slopes, mask, scale and sink of numbers in E4M3."""
+    for i in range(count):
+        rng = np.random.default_rng([root, i, 2])
+        shapes = ((3, 8), (24, 8), (24, 4), (3, 4))
+        q, k, v, g = (round_to(rng.normal(size=shape), "e4m3") for shape in shapes)
+        mask = rng.random((3, 24)) < 0.8
+        mask[1] = False
+        yield f"head {i}", (q, k, v, g, mask, 0.375, 3.0 if i % 2 == 0 else None)
+        yield f"large head {i}", (q, k, 64.0 * v, 64.0 * g, mask, 0.375, 3.0 if i % 2 == 0 else None)
+    one, across = np.ones((1, 1)), np.array([[0.0, 1.0]])
+    for name, length, size in (("halves", 2, 1.0), ("many", 128, 0.125)):  # of equal scores
+        signs = np.where(np.arange(length) % 2, -1.0, 1.0)[:, np.newaxis]
+        seen = np.ones((1, length), dtype=bool)
+        yield name, (across, signs * [[1.0, 0.0]], size * signs, one, seen, 1.0, None)
+    length = 28  # weights of one and just above 17/32, which E4M3 rounds up; values hardly differ
+    keys, values = np.ones((length, 2)) * [[1.0, -1.0]], np.ones((length, 1))
+    keys[0, 1], values[0] = 0.0, 0.9375
+    for name, sink in (("near", None), ("near with sink", 0.0)):
+        yield name, (across, keys, values, one, np.ones((1, length), dtype=bool), -np.log(0.5313), sink)
+
+
+@cache
+def passed_in_eight(name, root, count):
+    """The case, its plan, what its forward pass has saved, and what is right."""
+    case = dict(of_eight(root, count))[name]
+    length = len(case[1])
+    half = (length + 1) // 2
+    plan = [range(length)] if name.startswith("near") else ([range(half), []], [range(half, length)])
+    logs, means = kept(case, "e4m3", plan)
+    return case, plan, np.where(np.isfinite(logs), logs, 0.0), means, in_balls(case)
+
+
+@verifies(
+    Claim(
+        "streaming.eight-bits",
+        "gradients with weights and slopes of scores in E4M3 are as near as their bound says, if slopes are scaled by half the range of what they read",
+        r"as in streaming.passes, but weights times $256$ and slopes of scores times $2^k$ are rounded to E4M3, what exceeds $448$ becomes $448$, and outputs and gradients are in bfloat16. With $2^k$ the largest power of two with $2^kT \le 896$ (and $k \le 100$): $|p_j(r_j - D)| \le \frac T2$, so cutting takes nothing away, and the bounds of streaming.passes hold with $u' = \frac1{17}$, $v = 2^{-8}$, $\frac54n2^{-10}\frac T{448}$ added to those of queries and keys per unit of $\sigma\max|k|$ and $m\sigma\max|q|$, and $2^{-18}$ to $\frac{1 + u'}{1 - 4u}$ in $c_v$; a row comes within a tenth of it",
+        assumptions=(
+            "exponentials and logarithms off by two units in the last place at most",
+            "one number is saved of a row, its logarithm; means are taken of slopes and rounded outputs",
+            "queries, keys, values and slopes are numbers of E4M3; sums in float32; nothing else overflows",
+        ),
+        spec=("FN.N08",),
+        cites=FLASH,
+        remark="most of the bound is the mean of an output whose weights had four bits",
+        source_status=("derived",),
+    ),
+    hypothesis("one-power-more", "slopes are multiplied by twice as much", more=1),
+    hypothesis("unscaled", "slopes are not multiplied", scaled=False),
+    hypothesis("exact-mean", "means are those of outputs that were not rounded", of_mean=0.0),
+    hypothesis("unrounded", "outputs, weights and gradients are not rounded", rounds=False),
+    constant("nine-tenths", "nine tenths of the bound are enough", share=0.9),
+    constant("attained", "a row comes within a twentieth of the bound", least=0.95),
+    bug("unmasked", "the mask is ignored in the backward pass", masked=False),
+)
+def test_eight_bits(run, *, more=0, scaled=True, of_mean=1.0, rounds=True, share=1.0, least=0.9, masked=True):
+    count = run.pick(quick=2, paper=8)
+    for name, _ in of_eight(run.root, count):
+        case, plan, logs, means, (right_logs, right_means, spread, right) = passed_in_eight(name, run.root, count)
+        q, k, v, g, mask, scale, sink = case
+        power = slope_power(spread) + more if scaled else 0
+        own = {} if not masked else {"mask": mask}
+        found = stream_gradients(q, k, v, g, logs, means, plan, form="e4m3", scale=scale, power=power, **own)
+        sizes, _ = sizes_of(case, spread, of_mean)
+        shape, used = (len(k) + (sink is not None), len(q)), "e4m3" if rounds else "float32"
+        bound = gradient_tolerance(*shape, form=used, width=q.shape[1], depth=v.shape[1], **sizes)
+        factors = {"queries": scale * np.abs(k).max(), "keys": scale * np.abs(q).max(), "values": np.abs(g).max()}
+        for part, factor in factors.items():
+            off = furthest(round_to(getattr(found, part), "bfloat16"), right[part])
+            allowed = share * float(factor) * getattr(bound, part) + Interval.exactly(2.0**-112)
+            yield at_most(off, allowed, part=part, case=name)
+            if name == "near" and part == "queries":
+                yield at_least(off, least * float(factor) * bound.queries, part="attained")
+        for i in np.flatnonzero(~mask.any(axis=1)):
+            moved = Interval.exactly(float(np.abs(found.queries[i]).max()))
+            yield equals(moved, 0.0, scale=1, part="blind", case=name)
+        if sink is not None:
+            truth = right_of_sink(sink, right_logs, right_means)
+            off = hull(abs(ball(round_to(of_sink(sink, logs, means, "e4m3"), "bfloat16").item()) - truth))
+            heads = stream_error(shape[0], form=used, width=q.shape[1])
+            parts = pass_error(*shape, form=used, depth=v.shape[1])
+            yield at_most(off, sink_bound(bound, parts, forward_error(heads, sizes), sizes, len(q)), part="sink")
 
 
 def forward_error(heads, sizes):

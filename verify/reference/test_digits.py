@@ -373,17 +373,20 @@ def bounds(halved):
 def of_gradients(case, u, wide, bits, least):
     """The parts of tolerances of gradients; roundings as powers of what one costs, sums as one over what they keep."""
     unit = 0 * u if wide else u * ball(2) ** ((53 if bits == 53 else 24) - bits)
+    eight = bits == 4  # outputs and gradients in bfloat16, weights times 2^8, slopes up to times 2^100
+    last, final = (u * ball(2) ** 16, ball(2) ** -134) if eight else (unit, ball(2) ** (least - bits))
     half, under = ball(2) ** (least - bits), ball(2) ** (-1075 if bits == 53 else -150)
+    weight, slope = (half / 256, half * ball(2) ** -100) if eight else (half, half)
     eta = ball(2) ** (-1000 if bits == 53 else -110)
     grown = lambda k: 1 / (1 - k * u)  # noqa: E731  one and what k roundings may add
     factor = (1 + 2 * unit) / (1 + unit)  # one and what rounding to nearest adds
-    summed = lambda k: (1 + unit) * (1 + u) * factor * grown(k) - 1  # noqa: E731
+    summed = lambda k: (1 + last) * (1 + u) * factor * grown(k) - 1  # noqa: E731
     if "depth" in case["inputs"]:
         return {"products": (1 + u) * (grown(int(given(case, "depth"))) - 1)}
     if "rows" in case["inputs"]:
         m = int(given(case, "rows"))
-        one = factor / (1 - 4 * u) + factor * eta + half
-        return {"keys": summed(m + 2), "values": (1 + unit) * grown(m) * one - 1 + under * ball(2) ** 84}
+        one = factor / (1 - 4 * u) + factor * eta + weight
+        return {"keys": summed(m + 2), "values": (1 + last) * grown(m) * one - 1 + under * ball(2) ** 84}
     n, c, r = (int(given(case, name)) for name in ("length", "additions", "rises"))
     away = -(r + 1) * (1 - 4 * u).log()
     whole = away + (u * (away + nearness(n - 1)) + (c + r) * u) / (1 - u) + n * eta
@@ -391,8 +394,9 @@ def of_gradients(case, u, wide, bits, least):
         "logarithm": whole + (5 * u + 4 * u**2) * (ball(n).log() + whole),
         "exponentials": ball(n) ** u / (1 - 4 * u) - 1 + n * eta,
         "queries": summed(c + 3),
-        "specks": n * (half + under) * ball("1.25") + (n + 2**20) * under * ball(2) ** 63,
-        "least": half + 3 * n * ball(2) ** (-1022 if bits == 53 else -126),
+        **({"vanishing": n * ball("1.25") / (448 * 2**10)} if eight else {}),
+        "specks": n * (slope + under) * ball("1.25") + (n + 2**20) * under * ball(2) ** 63,
+        "least": final + 3 * n * ball(2) ** (-1022 if bits == 53 else -126),
     }
 
 
