@@ -15,7 +15,7 @@ from theory.evidence import Table
 from theory.figures import _style as style
 from theory.figures._style import Array, Axes, Figure
 
-TITLE = "linear attention needs up to seven times as many examples as ridge regression, and least squares passes it"
+TITLE = "linear attention errs up to seven times as much as ridge regression, and least squares passes it"
 STUDY = in_context.in_context
 CLAIMS = ("descent.ridge",)
 
