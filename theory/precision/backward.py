@@ -42,7 +42,7 @@ from theory.precision.streaming import (
     working,
 )
 
-_SMALL = 60  # taken: factors of gradients are at least two to minus this, so that underflow of sums can be bounded
+_SMALL = 60  # taken: factors of gradients, with and without that of scores, are at least two to minus this
 _ABOVE = 16.0  # taken: a score that exceeds the saved logarithm by more is another row's
 KEPT = ("float64", "float32", "bfloat16", "float16", "e4m3")  # formats of weights and slopes of scores
 POWER = 100  # taken: slopes of scores are multiplied by two to at most this power, which sums in float32 hold
@@ -155,7 +155,7 @@ def gradient_error(
 
     With :math:`K, Q, G` the largest sizes of a coordinate of keys, queries and slopes, a coordinate of the gradient of
     a query is off by at most :math:`\sigma K` ``queries``, one of a key by :math:`\sigma Q` ``keys``, and one of a
-    value by :math:`G` ``values``, where these factors are at least :math:`2^{-60}` and nothing overflows.
+    value by :math:`G` ``values``, where these factors, and K and Q, are at least :math:`2^{-60}` and nothing overflows.
 
     Parameters
     ----------

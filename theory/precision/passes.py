@@ -151,7 +151,7 @@ def gradient_tolerance(
     With :math:`K, Q, G` the largest sizes of a coordinate of keys, queries and slopes, a coordinate of the gradient of
     a query is off by at most :math:`\sigma K` ``queries``, one of a key by :math:`\sigma Q` ``keys``, and one of a
     value by :math:`G` ``values``, and :math:`2^{-126}` times three times the length and half the least positive number
-    of the format more, where these factors are at least :math:`2^{-60}` and nothing overflows.
+    of the format more, where these factors, and K and Q, are at least :math:`2^{-60}` and nothing overflows.
 
     Parameters
     ----------
