@@ -30,12 +30,12 @@ from theory.precision.formats import FORMATS, Format, nearest
 from theory.precision.streaming import (
     FAR,
     LARGEST,
-    MOST,
     OUTPUTS,
     ROOT,
     ULPS,
     WEIGHTS,
     Plan,
+    as_few,
     as_moderate,
     as_plan,
     exponentials,
@@ -184,15 +184,8 @@ def gradient_error(
     >>> gradient_error(1024, 1, form="bfloat16", depth=64, size=1.0, spread=1.0, mean=2.0**-8).queries.hi < 0.01
     True
     """
-    n, m = as_count(length, "length"), as_count(rows, "rows")
-    if n > MOST:
-        raise ValueError(f"length: expected at most {MOST}, got {n}")
-    if m > MOST:
-        raise ValueError(f"rows: expected at most {MOST}, got {m}")
+    n, m, e = as_few(length, "length"), as_few(rows, "rows"), as_few(depth, "depth")
     base, target = FORMATS[working(as_choice(form, "form", KEPT))], FORMATS[form]
-    e = as_count(depth, "depth")
-    if e > MOST:
-        raise ValueError(f"depth: expected at most {MOST}, got {e}")
     given = (("size", size), ("spread", spread), ("partition", partition), ("mean", mean), ("score", score))
     with precision():
         b, t, away, eta, delta = (ball(as_between(number, name, 0.0, LARGEST)) for name, number in given)
