@@ -109,3 +109,19 @@ def test_a_hundred_thousand_keys_stay_within_the_bound(form):
     assert abs(found.queries[0, 0] - slopes @ k[:, 0]) <= 2.0 * bound.queries.hi
     assert np.abs(found.keys[:, 0] - slopes).max() <= bound.keys.hi
     assert np.abs(found.values[:, 0] - p).max() <= bound.values.hi
+
+
+@pytest.mark.parametrize("form", ["float32", "bfloat16", "e4m3"])
+def test_products_that_underflow_before_the_factor_of_scores_are_within_the_bound(form):
+    """With keys below two to minus 60 they need not be, however large their product with the factor is."""
+    inside = []
+    for size in (2.0**-60, 2.0**-89):
+        spread, scale = 2.0**-151 / size * 2.0, 2.0**29
+        k, v = np.array([[size], [-size]]), np.array([[spread], [-spread]])
+        power = slope_power(spread) if form == "e4m3" else 0
+        given = [np.zeros((1, 1)), k, v, np.ones((1, 1)), [float(np.float32(math.log(2.0)))], [0.0], [[0, 1]]]
+        found = stream_gradients(*given, form=form, scale=scale, power=power).queries[0, 0]
+        assert found == 0.0
+        bound = gradient_error(2, 1, form=form, depth=1, size=spread, spread=spread, partition=2.0**-24)
+        inside.append(scale * size * spread <= scale * size * bound.queries.hi)
+    assert inside == [True, False]

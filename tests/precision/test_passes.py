@@ -68,3 +68,12 @@ def test_tolerances_are_no_smaller_than_the_bound_that_they_rest_on(form):
         least = getattr(under, part).hi * (1.0 + unit) + unit * size
         assert least <= getattr(found, part).hi * (1.0 + 1e-9)
         assert getattr(found, part).hi <= 1.01 * least + 3e-4 * m * (form == "float16")
+
+
+@pytest.mark.parametrize("name", ["length", "rows", "width", "depth", "additions", "rises"])
+def test_counts_beyond_a_million_are_refused(name):
+    """A count of roundings above one over their unit would make a bound negative."""
+    given = {"length": 8, "rows": 1, "width": 4, "depth": 4, "additions": 3, "rises": 3, name: 2**24}
+    sizes = dict.fromkeys(("score", "size", "spread", "reach", "slope"), 1.0)
+    with pytest.raises(ValueError, match=f"{name}: expected at most 1000000"):
+        gradient_tolerance(**given, form="bfloat16", **sizes)

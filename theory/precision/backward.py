@@ -30,19 +30,19 @@ from theory.precision.formats import FORMATS, Format, nearest
 from theory.precision.streaming import (
     FAR,
     LARGEST,
-    MOST,
     OUTPUTS,
     ROOT,
     ULPS,
     WEIGHTS,
     Plan,
+    as_few,
     as_moderate,
     as_plan,
     exponentials,
     working,
 )
 
-_SMALL = 60  # taken: factors of gradients are at least two to minus this, so that underflow of sums can be bounded
+_SMALL = 60  # taken: factors of gradients, with and without that of scores, are at least two to minus this
 _ABOVE = 16.0  # taken: a score that exceeds the saved logarithm by more is another row's
 KEPT = ("float64", "float32", "bfloat16", "float16", "e4m3")  # formats of weights and slopes of scores
 POWER = 100  # taken: slopes of scores are multiplied by two to at most this power, which sums in float32 hold
@@ -155,7 +155,7 @@ def gradient_error(
 
     With :math:`K, Q, G` the largest sizes of a coordinate of keys, queries and slopes, a coordinate of the gradient of
     a query is off by at most :math:`\sigma K` ``queries``, one of a key by :math:`\sigma Q` ``keys``, and one of a
-    value by :math:`G` ``values``, where these factors are at least :math:`2^{-60}` and nothing overflows.
+    value by :math:`G` ``values``, where these factors, and K and Q, are at least :math:`2^{-60}` and nothing overflows.
 
     Parameters
     ----------
@@ -184,15 +184,8 @@ def gradient_error(
     >>> gradient_error(1024, 1, form="bfloat16", depth=64, size=1.0, spread=1.0, mean=2.0**-8).queries.hi < 0.01
     True
     """
-    n, m = as_count(length, "length"), as_count(rows, "rows")
-    if n > MOST:
-        raise ValueError(f"length: expected at most {MOST}, got {n}")
-    if m > MOST:
-        raise ValueError(f"rows: expected at most {MOST}, got {m}")
+    n, m, e = as_few(length, "length"), as_few(rows, "rows"), as_few(depth, "depth")
     base, target = FORMATS[working(as_choice(form, "form", KEPT))], FORMATS[form]
-    e = as_count(depth, "depth")
-    if e > MOST:
-        raise ValueError(f"depth: expected at most {MOST}, got {e}")
     given = (("size", size), ("spread", spread), ("partition", partition), ("mean", mean), ("score", score))
     with precision():
         b, t, away, eta, delta = (ball(as_between(number, name, 0.0, LARGEST)) for name, number in given)

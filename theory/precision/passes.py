@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from theory._validate import as_between, as_choice, as_count, as_scores
+from theory._validate import as_between, as_choice, as_scores
 from theory.evidence import Interval, ball, hull, precision
 from theory.precision.backward import (
     KEPT,
@@ -27,7 +27,7 @@ from theory.precision.backward import (
     weight_speck,
 )
 from theory.precision.formats import FORMATS
-from theory.precision.streaming import FAR, LARGEST, MOST, ULPS, Plan, as_moderate, as_plan, state_of, stream_error
+from theory.precision.streaming import FAR, LARGEST, ULPS, Plan, as_few, as_moderate, as_plan, state_of, stream_error
 
 _SMALL = 60  # taken: as in gradients of saved means, factors are at least two to minus this
 _ROWS = 2**20  # taken: queries and keys, more than are allowed
@@ -107,21 +107,18 @@ def pass_error(
     Raises
     ------
     ValueError
-        If a length is more than a million.
+        If a length or another count is more than a million.
 
     Examples
     --------
     >>> pass_error(1024, 1, form="bfloat16", depth=64).queries.hi < 0.01
     True
     """
-    n, m, e = as_count(length, "length"), as_count(rows, "rows"), as_count(depth, "depth")
-    for number, name in ((n, "length"), (m, "rows"), (e, "depth")):
-        if number > MOST:
-            raise ValueError(f"{name}: expected at most {MOST}, got {number}")
+    n, m, e = as_few(length, "length"), as_few(rows, "rows"), as_few(depth, "depth")
     target, outer = FORMATS[as_choice(form, "form", KEPT)], rounded_to(form)
     sums = "float64" if form == "float64" else "float32"
-    c = n - 1 if additions is None else as_count(additions, "additions", least=0)
-    r = n - 1 if rises is None else as_count(rises, "rises", least=0)
+    c = n - 1 if additions is None else as_few(additions, "additions", least=0)
+    r = n - 1 if rises is None else as_few(rises, "rises", least=0)
     with precision():
         u, speck, own = ball(FORMATS[sums].unit), half_least(FORMATS[sums]), half_least(outer)
         far = ball(2) ** -FAR[sums]
@@ -151,7 +148,7 @@ def gradient_tolerance(
     With :math:`K, Q, G` the largest sizes of a coordinate of keys, queries and slopes, a coordinate of the gradient of
     a query is off by at most :math:`\sigma K` ``queries``, one of a key by :math:`\sigma Q` ``keys``, and one of a
     value by :math:`G` ``values``, and :math:`2^{-126}` times three times the length and half the least positive number
-    of the format more, where these factors are at least :math:`2^{-60}` and nothing overflows.
+    of the format more, where these factors, and K and Q, are at least :math:`2^{-60}` and nothing overflows.
 
     Parameters
     ----------
@@ -170,7 +167,7 @@ def gradient_tolerance(
     Raises
     ------
     ValueError
-        If a length is more than a million.
+        If a length or another count is more than a million.
 
     Examples
     --------
@@ -179,7 +176,7 @@ def gradient_tolerance(
     True
     """
     parts = pass_error(length, rows, form=form, depth=depth, additions=additions, rises=rises)
-    d = as_count(width, "width")
+    d = as_few(width, "width")
     forward = stream_error(length, form=form, additions=additions, rises=rises, width=d)
     given = (("score", score), ("size", size), ("spread", spread), ("reach", reach), ("slope", slope))
     with precision():

@@ -174,19 +174,17 @@ def stream_error(
     Raises
     ------
     ValueError
-        If the length is more than a million.
+        If a length or another count is more than a million.
 
     Examples
     --------
     >>> stream_error(1024, form="bfloat16", additions=135, rises=7).weights.hi < 0.004
     True
     """
-    n = as_count(length, "length")
-    if n > MOST:
-        raise ValueError(f"length: expected at most {MOST}, got {n}")
+    n = as_few(length, "length")
     as_choice(form, "form", FORMATS)
-    c = n - 1 if additions is None else as_count(additions, "additions", least=0)
-    r = n - 1 if rises is None else as_count(rises, "rises", least=0)
+    c = n - 1 if additions is None else as_few(additions, "additions", least=0)
+    r = n - 1 if rises is None else as_few(rises, "rises", least=0)
     with precision():
         u = ball(FORMATS[working(form)].unit)
         unit = u / (1 - u)
@@ -195,7 +193,7 @@ def stream_error(
         common = most + 2 * u * (most + mean) / (1 - u)
         sums = ((2 * (c + r) + 4) * unit).exp()
         weights = common + sums * (1 + _rounded(n, form)) - 1 + n * ball(2) ** -FAR[working(form)]
-        steps = 0 if width is None else as_count(width, "width") + 4
+        steps = 0 if width is None else as_few(width, "width") + 4
         scores = steps * u / (1 - steps * u)
         target = FORMATS[OUTPUTS.get(form, form)]
         out = 0 if form == working(form) else target.unit * (1 + weights)
@@ -204,6 +202,13 @@ def stream_error(
 
 
 MOST = 10**6  # taken: far above it (c + r) u is no longer small
+
+
+def as_few(value: int, name: str, *, least: int = 1) -> int:
+    """Convert to an integer of at least ``least`` and at most a million, so that roundings are bounded."""
+    if (found := as_count(value, name, least=least)) > MOST:
+        raise ValueError(f"{name}: expected at most {MOST}, got {value}")
+    return found
 
 
 def _rounded(n: int, form: str) -> Any:
