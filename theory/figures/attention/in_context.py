@@ -28,17 +28,19 @@ _MARKS = {0.5: "o", 1.0: "s", 3.0: "^"}
 def draw(table: Table) -> Figure:
     """Draw errors at two variances, and the quotient at all."""
     figure, (first, second, third) = style.row(
-        2.7, *(rf"errors, noise $\sigma^2 = {noise:g}$" for noise in _SHOWN), "attention over ridge regression"
+        2.7, *(rf"errors, $d = {_D}$, $\sigma^2 = {noise:g}$" for noise in _SHOWN), "attention over ridge regression"
     )
     plane = table.where(d=_D)
     for axes, noise in ((first, _SHOWN[0]), (second, _SHOWN[1])):
         _errors(axes, plane.where(noise=noise), noise)
     first.set(ylabel="mean square error")
     first.legend(loc="upper right")
+    style.note(second, "dotted: where least\nsquares is better", (0.97, 0.97), inside=True, ha="right", va="top")
     for noise in _HUES:
         _quotient(third, plane.where(noise=noise), noise)
-    third.set(xscale="log", yscale="log", xlabel="examples $N$", ylabel=r"$R\,/\,\varrho$", ylim=(0.9, 14.0))
+    third.set(xscale="log", yscale="log", xlabel="examples $N$", ylabel="quotient of errors", ylim=(0.7, 14.0))
     style.ticks(third, x=[3, 5, 10, 20, 50, 100], y=[1, 2, 4, 7])
+    style.note(third, "dashed: limits; bands: claimed", (0.97, 0.04), inside=True, ha="right")
     third.legend(loc="upper left", ncols=3, columnspacing=0.8, handletextpad=0.2)
     return figure
 
