@@ -13,7 +13,7 @@ from theory.lipschitz import local_norm, multihead_jacobian
 from theory.lipschitz.certificate import as_attention_weights, certify, certify_at, enclose_stretch, local, many, reach
 from theory.lipschitz.certificate.comparison import compare
 from theory.lipschitz.certificate.local import PLACES
-from theory.lipschitz.certificate.tangents import HeadState, head_states, push_forward
+from theory.lipschitz.certificate.tangents import HeadState, head_states, laws_of, push_forward
 from theory.lipschitz.certificate.turned import turns_at, turns_of
 from theory.lipschitz.certificate.weights import SCORES
 
@@ -484,6 +484,22 @@ def test_what_leaves_float64_is_refused_by_name(score, sizes, most, monkeypatch,
     here = certify_at(1e30 * TOKENS, **{**WEIGHTS, "w_query": 1e-60 * WEIGHTS["w_query"]}, heads=2)
     assert all(0.0 < row.norm.lo <= row.norm.hi < row.bound < 100.0 for row in here.rows)
     assert not recwarn.list
+
+
+@pytest.mark.parametrize(
+    ("tokens", "sizes"), [(np.diag([1e-60, 2e-60]), (1e60, 1e20)), (np.zeros((580, 9)), (1e42, 1e60))]
+)
+def test_products_of_weights_that_leave_float64_are_refused_by_name(tokens, sizes, recwarn):
+    one = np.eye(tokens.shape[1])
+    weights = {"w_query": sizes[0] * one, "w_key": sizes[0] * one, "w_value": sizes[1] * one, "w_out": sizes[1] * one}
+    with pytest.raises(ValueError, match="tokens: expected ones at which float64 can enclose the norms"):
+        certify_at(tokens, **weights, score="distance")
+    assert not recwarn.list
+
+
+def test_scores_of_keys_that_are_not_seen_do_not_count():
+    laws = laws_of(np.array([[0.0, np.inf], [0.0, 0.0]]), causal=True)
+    assert laws.tolist() == [[1.0, 0.0], [0.5, 0.5]]
 
 
 def test_positions_that_cannot_be():

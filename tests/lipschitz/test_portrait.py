@@ -194,11 +194,16 @@ def test_rotary_positions_are_those_of_a_loop(pairs, causal, monkeypatch):
 
 
 def test_an_origin_that_moves_is_a_bias_of_rotary_queries_and_keys():
-    tokens, small = TOKENS + 5.0, 0.1 * PLAIN
+    rng = np.random.default_rng(2)
+    tokens = rng.normal(size=(5, 2)) + 5.0
     centre = ball_about(tokens)[0]
-    given = {"w_query": small, "w_key": small, "w_value": PLAIN, "base": 100.0}
-    found = portray(**given, tokens=tokens)
-    moved = portray(**given, tokens=tokens - centre, b_query=small @ centre, b_key=small @ centre)
+    sizes = {"w_query": 0.05, "w_key": 0.2, "w_value": 1.0}
+    weights = {name: size * rng.normal(size=(4, 2)) for name, size in sizes.items()}
+    biases = {"b_query": 0.1 * rng.normal(size=4), "b_key": 0.3 * rng.normal(size=4)}
+    moves = {"b_query": weights["w_query"] @ centre, "b_key": weights["w_key"] @ centre}
+    found = portray(**weights, **biases, tokens=tokens, heads=2, base=100.0)
+    shifted = {name: bias + moves[name] for name, bias in biases.items()}
+    moved = portray(**weights, **shifted, tokens=tokens - centre, heads=2, base=100.0)
     np.testing.assert_allclose(found.maps, moved.maps, rtol=1e-12, atol=0.0)
     assert found.levels[1].value == pytest.approx(moved.levels[0].value, rel=1e-9, abs=0.0)
     assert found.levels[3].value <= found.levels[1].value < 0.9 * found.levels[0].value
@@ -237,7 +242,18 @@ def test_bad_input_is_named():
         ({"tokens": TOKENS[:, :1]}, "tokens: expected"),
         ({"tokens": TOKENS * 1e80}, "tokens: expected sizes"),
         ({"layers": 0}, "layers: expected"),
-        ({"tokens": TOKENS * 1e60, "w_value": 1e60 * PLAIN}, "tokens: expected ones whose outputs are within 1e"),
+        (
+            {"tokens": TOKENS * 1e60, "w_value": 1e60 * PLAIN},
+            "tokens: expected queries, keys, values and outputs within",
+        ),
+        (
+            {"tokens": 1e65 * TOKENS, "w_query": 1e65 * PLAIN, "w_value": 1e-70 * PLAIN},
+            "tokens: expected queries, keys",
+        ),
+        (
+            {"tokens": 0.0 * TOKENS, "w_query": 1e60 * PLAIN, "w_key": 1e60 * PLAIN, "score": "distance"},
+            "tokens: expected",
+        ),
         ({"w_key": np.ones((3, 2))}, "w_key: expected"),
     ):
         with pytest.raises(ValueError, match=words):

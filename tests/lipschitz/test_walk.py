@@ -39,6 +39,9 @@ def test_rotary_layers_are_certified_for_all_positions():
     assert step.portrait.turns is not None
     assert step.portrait.levels[0].value == pytest.approx(alone.row("frobenius").constant, rel=1e-9, abs=0.0)
     assert step.portrait.levels[3].value <= alone.row("frobenius").constant
+    wide = {"w_query": np.eye(4), "w_key": np.eye(4), "w_value": np.eye(4), "tokens": np.eye(4)[:3] + 0.5}
+    maps = [walk({"turned": wide}, base=100.0, pairs=pairs)[0].portrait.maps for pairs in ("halves", "neighbours")]
+    assert np.abs(maps[0] - maps[1]).max() > 0.01
 
 
 def test_trained_layers_are_between_their_bounds():

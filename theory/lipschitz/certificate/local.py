@@ -393,7 +393,9 @@ def _largest_sum(matrices: Any) -> Interval:
 def _ascended(matrices: Array) -> tuple[Array, Array]:
     """Return a unit vector at which the sum of ``|M u|`` is large, and its terms, by floats."""
     flat = matrices.reshape(-1, matrices.shape[2])
-    u = np.linalg.eigh(flat.T @ flat)[1][:, -1]
+    gram = flat.T @ flat
+    held(gram)
+    u = np.linalg.eigh(gram)[1][:, -1]
     lengths = np.linalg.norm(matrices @ u, axis=1)
     for _ in range(_STEPS if matrices.shape[2] > 1 else 0):
         pulled = np.einsum("iab,ia->b", matrices, (matrices @ u) / np.maximum(lengths, 1e-290)[:, np.newaxis])

@@ -150,7 +150,7 @@ def _split(matrix: Array, *, turned: bool = False) -> tuple[Any, Any]:
 def norms_of_many(layer: AttentionWeights, heads: list[ManyHead], points: Array) -> tuple[Interval, ...]:
     """Enclose the norms of the mean, the largest and the Frobenius displacement."""
     tell(f"norms of {layer.heads} heads together")
-    upper = (*_rows_and_columns(heads), _squares(heads))
+    upper = held(np.array([*_rows_and_columns(heads), _squares(heads)])).hi.tolist()
     states = [head.state for head in heads]
     added = 1.0 if layer.residual else 0.0
     found = []

@@ -85,7 +85,8 @@ def laws_of(scores: Any, *, causal: bool, masses: Array | None = None) -> Any:
     seen = np.tril(np.ones(scores.shape)) if causal else np.ones(scores.shape)
     middle = scores.mid if is_enclosed(scores) else scores
     shift = np.where(seen > 0.0, middle, -np.inf).max(axis=1, keepdims=True)
-    raw = np.exp((scores - shift) * seen) * (seen if masses is None else seen * masses)
+    above = (scores - shift) * seen if is_enclosed(scores) else np.where(seen > 0.0, scores - shift, 0.0)
+    raw = np.exp(above) * (seen if masses is None else seen * masses)
     return raw / raw.sum(axis=1, keepdims=True)
 
 

@@ -152,9 +152,10 @@ def portray(
     turns = None if base is None else turns_at(len(points), size, base, chosen).middle()
     with np.errstate(all="ignore"):
         after = tangents.outputs(layer, points, turns)
-    if not np.abs(after).max() < _FAR:
-        raise ValueError(f"tokens: expected ones whose outputs are within {_FAR:g}, got others")
-    states = tangents.head_states(layer, points, turns)
+        states = tangents.head_states(layer, points, turns)
+    parts = [part for state in states for part in (state.queries, state.keys, state.values, state.value_map)]
+    if not max(np.abs(part).max() for part in (after, *parts)) <= _FAR:
+        raise ValueError(f"tokens: expected queries, keys, values and outputs within {_FAR:g}, got others")
     maps = np.stack([state.laws for state in states])
     found = tangents.spectrum(layer, points, turns)
     sensitive = int(np.linalg.norm(found.worst, axis=1).argmax())
@@ -165,7 +166,7 @@ def portray(
     while len(run) <= depth and after.shape[1] == layer.dim:
         with np.errstate(all="ignore"):
             run.append(tangents.outputs(layer, run[-1], turns))
-        if not np.abs(run[-1]).max() < _FAR:
+        if not np.abs(run[-1]).max() <= _FAR:
             raise ValueError(
                 f"layers: expected at most {len(run) - 2}, after which tokens are beyond {_FAR:g}, got {depth}"
             )
