@@ -273,7 +273,7 @@ _GROUPS = {
         positions.least_sum positions.moment_keys positions.radon_partition positions.rule_out
         positions.selecting_query positions.window_walk precision.gradient_error
         positions.admissible_bases positions.least_sum_beyond precision.gradient_tolerance
-        precision.rotary_phases
+        precision.rotary_phases precision.slope_power
     """,
     "made of functions of NumPy that have no rule for enclosures": """
         attention.MultiHead.from_matrices attention.variants.PositiveFeatures.__call__
