@@ -133,6 +133,7 @@ def test_the_page_shows_what_the_attack_found():
     rows = attacked.read(RESULTS / "attack.csv")
     page = (RESULTS.parents[1] / "docs" / "certificates.md").read_text(encoding="utf-8")
     assert "\n".join(attacked.table(rows)) in page
-    assert {row["seconds"] for row in rows} == {"600.0"}
-    assert {int(row["layer"]) for row in rows} == set(range(20))
+    seconds = {int(row["layer"]): float(row["seconds"]) for row in rows}
+    assert sorted(seconds) == list(range(20))
+    assert [layer for layer, time_ in seconds.items() if time_ < 600.0] == [8, 9, 18, 19]
     assert max(map(attacked.share, rows)) <= 1.0
