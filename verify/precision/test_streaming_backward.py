@@ -119,6 +119,12 @@ def computed(form, name, root, count):
     return case, (partitions, rounded), (away, eta, size, spread), found, right
 
 
+def factors_of(case):
+    """What the bounds of each gradient are multiplied by."""
+    q, k, _, g, _, scale, _ = case
+    return {"queries": scale * np.abs(k).max(), "keys": scale * np.abs(q).max(), "values": np.abs(g).max()}
+
+
 def furthest(found, right):
     """The largest error of a coordinate."""
     return hull(max(np.abs(balls(found) - right).ravel(), key=lambda b: b.mid()))
@@ -160,8 +166,7 @@ def test_gradients(run, *, of_mean=1.0, of_log=1.0, rounds=True, masked=True, sh
                 len(k) + (sink is not None), len(q), form=used, depth=v.shape[1], size=size, spread=spread,
                 partition=of_log * away, mean=of_mean * eta,
             )  # fmt: skip
-            factors = {"queries": scale * np.abs(k).max(), "keys": scale * np.abs(q).max(), "values": np.abs(g).max()}
-            for part, factor in factors.items():
+            for part, factor in factors_of(case).items():
                 if not factor:  # keys or queries that are zero
                     continue
                 off = furthest(getattr(found, part), right[part])
@@ -278,14 +283,12 @@ def test_passes(run, *, of_mean=1.0, of_scores=1.0, share=1.0, rounds=True, own_
             q, k, v, g, mask, scale, sink = case
             own = {} if not masked else {"mask": mask}
             found = stream_gradients(q, k, v, g, logs, means, plan, form=form, scale=scale, **own)
-            slopes = np.abs(g)
             sizes, score = sizes_of(case, spread, of_mean, of_scores)
             shape = len(k) + (sink is not None), len(q)
             used = form if rounds else "float64" if form == "float64" else "float32"
             bound = gradient_tolerance(*shape, form=used, width=q.shape[1], depth=v.shape[1], **sizes)
-            factors = {"queries": scale * np.abs(k).max(), "keys": scale * np.abs(q).max(), "values": slopes.max()}
             least = Interval.exactly(3 * 2.0**-118 if form != "float16" else 2.0**-24)
-            for part, factor in factors.items():
+            for part, factor in factors_of(case).items():
                 if not factor:  # keys or queries that are zero
                     continue
                 off = furthest(round_to(getattr(found, part), form), right[part])
@@ -374,8 +377,7 @@ def test_eight_bits(run, *, more=0, scaled=True, of_mean=1.0, rounds=True, share
         sizes, _ = sizes_of(case, spread, of_mean)
         shape, used = (len(k) + (sink is not None), len(q)), "e4m3" if rounds else "float32"
         bound = gradient_tolerance(*shape, form=used, width=q.shape[1], depth=v.shape[1], **sizes)
-        factors = {"queries": scale * np.abs(k).max(), "keys": scale * np.abs(q).max(), "values": np.abs(g).max()}
-        for part, factor in factors.items():
+        for part, factor in factors_of(case).items():
             off = furthest(round_to(getattr(found, part), "bfloat16"), right[part])
             allowed = share * float(factor) * getattr(bound, part) + Interval.exactly(2.0**-112)
             yield at_most(off, allowed, part=part, case=name)
